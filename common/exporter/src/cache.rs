@@ -1,7 +1,7 @@
-//! What exports came to, kept in the user's state folder.
+//! Results of exports, kept in the user's state folder.
 //!
 //! A file of rows is called by its digest, and is there before the record that names it; both are renamed to their names when
-//! they are whole. So what a record names is complete, whatever was killed when.
+//! they are whole. So the files that a record names are complete, whatever was killed when.
 
 use crate::stamp::{Stamper, Stamps, of_file};
 use compass_common::private_file;
@@ -20,11 +20,11 @@ pub(crate) struct Cache {
     folder: PathBuf,
 }
 
-/// What came of one class with its parameters, or of one configuration.
+/// Result of one class with its parameters, or of one configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) outputs: Vec<Output>,
-    /// What read it: `Python 3.11.7, OpenCompass 0.5.4`.
+    /// Versions that read it: `Python 3.11.7, OpenCompass 0.5.4`.
     pub(crate) versions: String,
     pub(crate) stamps: Stamps,
 }
@@ -59,7 +59,7 @@ impl Cache {
     /// Takes a file over; returns its digest.
     ///
     /// # Errors
-    /// Those of the system; it is not a regular file.
+    /// Errors of the system; it is not a regular file.
     pub(crate) fn take(&self, path: &Path) -> io::Result<String> {
         if !std::fs::symlink_metadata(path)?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
@@ -76,7 +76,7 @@ impl Cache {
     /// Keeps a record whose files were taken over. It is written in `beside` first.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub(crate) fn keep(&self, key: &str, record: &Record, beside: &Path) -> io::Result<()> {
         let target = self.record(key);
         private_file::make_folder(&self.folder.join("records"))?;

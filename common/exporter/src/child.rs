@@ -1,4 +1,4 @@
-//! One interpreter from its start to its end: bounded in time and in what it writes, with the end of what it says.
+//! One interpreter from its start to its end: bounded in time and in what it writes, with the end of its output.
 
 use crate::limits::Limits;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_millis(20);
 /// Looks at the child between two looks at what it wrote.
 const LOOKS: u32 = 50;
-/// What is kept of its output, and shown of it.
+/// Bytes of its output that are kept, and lines that are shown.
 const TAIL_BYTES: usize = 16 << 10;
 const TAIL_LINES: usize = 6;
 
-/// How a child ended, and what it said last.
+/// End of a child, and its last output.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) how: How,
@@ -28,13 +28,14 @@ pub(crate) struct Ended {
 #[derive(Debug)]
 pub(crate) enum How {
     Itself(ExitStatus),
-    /// Stopped: it told nothing for too long.
+    /// Stopped: it reported nothing for too long.
     TimedOut,
     /// Stopped: it wrote too much.
     Output,
 }
 
-/// Runs `words` with exactly `variables`, in `directory`. Whenever `told` grows, `folder` is looked at and the idle timeout begins once more.
+/// Runs `words` with exactly `variables`, in `directory`. Whenever the file of events in `folder` grows, the idle timeout begins
+/// again.
 ///
 /// # Errors
 /// It cannot be started.
@@ -130,7 +131,7 @@ fn last_lines(bytes: &[u8]) -> String {
     shown.iter().map(|line| line.chars().take(300).collect::<String>()).collect::<Vec<_>>().join(" | ")
 }
 
-/// How a status is said: `ended with exit code 1`, `was ended by signal 11 (a crash)`.
+/// Describes a status: `ended with exit code 1`, `crashed (signal 11)`.
 pub(crate) fn said(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(0), _) => "ended without an answer".to_owned(),

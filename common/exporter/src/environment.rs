@@ -1,4 +1,4 @@
-//! The variables of the interpreter: the user's own, and those that say where it reads and writes.
+//! The variables of the interpreter: the user's own, and others for the folders that it reads and writes.
 
 use compass_settings::{Interpreter, LoaderWorld};
 use std::ffi::OsString;
@@ -85,8 +85,8 @@ pub(crate) fn variables(
     Ok(all)
 }
 
-/// What OpenCompass calls `COMPASS_DATA_CACHE`: the folder whose `data` holds data sets. `None` where that is `data` in the
-/// current directory.
+/// Returns the folder that OpenCompass calls `COMPASS_DATA_CACHE`: its `data` holds data sets. `None` if that is `data` in
+/// the current directory.
 fn data_cache(data_dir: &Path, own: &Path) -> io::Result<Option<PathBuf>> {
     if data_dir.is_relative() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The loader that asks an interpreter: what is kept first, then one run for all that is left.
+//! The loader that asks an interpreter: kept results first, then one run for all the rest.
 
 use crate::cache::{Cache, Record};
 use crate::environment;
@@ -31,7 +31,7 @@ impl Exporter {
     }
 }
 
-/// What the user is told of where rows come from.
+/// Sources of rows, for notes to the user.
 struct Sources<'s> {
     program: &'s Path,
     cache: &'s Cache,
@@ -143,7 +143,7 @@ impl Exporter {
 }
 
 impl Told {
-    /// How it was contained, and what else is said of it.
+    /// Describes how it was contained, with a remark if there is one.
     fn how(&self) -> String {
         let remark = self.remark.as_ref().map_or_else(String::new, |remark| format!("; {remark}"));
         format!("{}{remark}", self.contained)
@@ -206,7 +206,7 @@ impl Record {
     }
 }
 
-/// What rows depend on beside the files that are read for them.
+/// Causes on which rows depend, beside the files that are read for them.
 struct Causes {
     all: serde_json::Value,
     /// The folder of the configuration, where classes of the user's own are.

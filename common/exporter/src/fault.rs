@@ -1,11 +1,11 @@
-//! Why an interpreter gave nothing, and what to do.
+//! Reasons why an interpreter gave nothing, and remedies.
 
 use compass_settings::NoRows;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What ends an export as a whole.
+/// Fault that ends an export as a whole.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("`{program}` cannot be run: {reason}")]
@@ -70,13 +70,13 @@ fn raised(class: &str, line: &str, place: Option<&str>) -> String {
     format!("raised {class}{colon}{line}{at}")
 }
 
-/// Why a configuration cannot be evaluated: its exception.
+/// Explains why a configuration cannot be evaluated: its exception.
 pub(crate) fn no_configuration(class: &str, line: &str, place: Option<&str>) -> NoRows {
     let help = "correct the file: OpenCompass does not start with it either".to_owned();
     NoRows { reason: format!("mmengine {}", raised(class, line, place)), help: Some(help) }
 }
 
-/// Why one class gives no rows: its exception. `is_offline` says that it had no network.
+/// Explains why one class gives no rows: its exception. `is_offline` is set if it had no network.
 pub(crate) fn no_rows(class: &str, line: &str, place: Option<&str>, is_offline: bool) -> NoRows {
     let reason = format!("its own loader {}", raised(class, line, place));
     let wants = |words: &[&str]| words.iter().any(|word| class.contains(word) || line.contains(word));

@@ -3,11 +3,11 @@
 //! An interpreter is started only where a user names it: once for all data sets of a job that nothing else reads, and once more
 //! where a configuration is beyond compass-python. A script that comes with the program (`script/`) runs OpenCompass's own
 //! loaders and leaves their rows in files; the interpreter sees the machine read-only, without a network unless it was
-//! asked for, where bubblewrap works, and otherwise runs as any process of the user, which is said.
+//! asked for, where bubblewrap works, and otherwise runs as any process of the user, which is reported.
 //!
-//! What came of a class with its parameters is kept ([`Exporter`]), with the digests of all that was read for it: while these
-//! hold, no interpreter is started. Invariants: what is kept is complete, whatever ends a process at whatever moment; no job
-//! begins with rows that are not all there.
+//! The result of a class with its parameters is kept ([`Exporter`]), with the digests of all that was read for it: while
+//! these hold, no interpreter is started. Invariants: kept results are complete, whatever ends a process at whatever moment; no
+//! job begins with rows that are not all there.
 
 mod cache;
 mod child;

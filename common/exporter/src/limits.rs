@@ -5,9 +5,9 @@ use std::time::Duration;
 /// Bounds on one run of an interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long it may work on one data set, or start.
+    /// Longest time that it may work on one data set, or start.
     pub idle_timeout: Duration,
-    /// How much it may write.
+    /// Bytes that it may write.
     pub most_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The interpreter that a user names: where it lies.
+//! The interpreter that a user names: the search for its path.
 
 use crate::fault::Fault;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// environment is where its link to an interpreter is.
 ///
 /// # Errors
-/// There is no such program.
+/// The program does not exist.
 pub(crate) fn locate(named: &Path, search: Option<&str>) -> Result<PathBuf, Fault> {
     let fault = |reason: &str| Fault::Program { program: named.to_path_buf(), reason: reason.to_owned() };
     let is_name = named.components().count() == 1 && !named.exists();
@@ -29,7 +29,7 @@ pub(crate) fn locate(named: &Path, search: Option<&str>) -> Result<PathBuf, Faul
     }
 }
 
-/// Whether a path is a file that may be executed.
+/// Returns whether a path is a file that may be executed.
 pub(crate) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }

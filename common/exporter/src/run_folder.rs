@@ -22,10 +22,10 @@ pub(crate) struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes one below `exports`, and removes those that killed processes left.
+    /// Makes one below `exports`, and removes the folders that killed processes left.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub(crate) fn make(exports: &Path) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let runs = exports.join(RUNS);

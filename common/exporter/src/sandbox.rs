@@ -1,6 +1,6 @@
 //! The command line of `bwrap` (bubblewrap 0.5 or newer) for an interpreter: it sees this machine read-only.
 //!
-//! What contains programs that a model wrote (`worker/sandbox`) hides all files and allows one second of work; a loader is the
+//! The sandbox of programs that a model wrote (`worker/sandbox`) hides all files and allows one second of work; a loader is the
 //! user's own and reads what the user has. It is kept from writing anywhere but in its own folder, from the network, and from
 //! the state folder with the keys of the masters.
 
@@ -9,23 +9,23 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a contained interpreter sees.
+/// View of the machine that a contained interpreter has.
 #[derive(Debug)]
 pub(crate) struct View<'v> {
     /// The only folder that it may write to.
     pub(crate) own: &'v Path,
     /// Hidden, but for `own`.
     pub(crate) hidden: &'v Path,
-    /// Where it works.
+    /// Its working directory.
     pub(crate) directory: &'v Path,
-    /// Whether it has the host's network; then also what it may download into.
+    /// Set if it has the host's network; then with the folders that it may download into.
     pub(crate) network: Option<Vec<PathBuf>>,
 }
 
-/// How an interpreter is kept from the rest of the machine.
+/// Way in which an interpreter is kept from the rest of the machine.
 #[derive(Debug)]
 pub(crate) enum Containment {
-    /// The words in front of the interpreter's own.
+    /// The arguments before the interpreter's own.
     Bubblewrap(Vec<OsString>),
     /// Nothing works here; why.
     Nothing(String),

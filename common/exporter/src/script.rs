@@ -1,4 +1,4 @@
-//! The script that the interpreter runs, what it is asked, and what it tells.
+//! The script that the interpreter runs, its request, and its events.
 
 use compass_common::regular_file;
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 /// The files of the script, by name; the first is the one that is run.
 pub(crate) const FILES: [(&str, &str); 2] =
     [("export.py", include_str!("../script/export.py")), ("packages.py", include_str!("../script/packages.py"))];
-/// What it is asked, and what it tells: a line of JSON for every event.
+/// Files of the script's request and of its events, a line of JSON for every event.
 const REQUEST: &str = "request.json";
 pub(crate) const EVENTS: &str = "events.jsonl";
 /// More events than any job has.
 const MOST_EVENT_BYTES: u64 = 256 << 20;
 
-/// What the script is asked.
+/// Request to the script.
 #[derive(Debug, Serialize)]
 pub(crate) struct Request<'r> {
-    /// The package `opencompass`; the interpreter's own where there is none.
+    /// The package `opencompass`; if absent, the interpreter's own.
     pub(crate) tree: Option<&'r Path>,
     /// A configuration to be resolved.
     pub(crate) configuration: Option<&'r Path>,
@@ -42,7 +42,7 @@ pub(crate) struct Call<'r> {
     pub(crate) splits: &'r [String],
 }
 
-/// What the script tells, in the order in which it happens.
+/// Events that the script reports, in the order in which they happen.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Event {
@@ -97,7 +97,7 @@ pub(crate) struct Split {
 /// Puts script and request into `folder`; returns the script's path.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub(crate) fn prepare(folder: &Path, request: &Request<'_>) -> io::Result<PathBuf> {
     for (name, text) in FILES {
         std::fs::write(folder.join(name), text)?;
@@ -106,7 +106,7 @@ pub(crate) fn prepare(folder: &Path, request: &Request<'_>) -> io::Result<PathBu
     Ok(folder.join(FILES[0].0))
 }
 
-/// What was told so far; a line that broke off, and all after it, is left out.
+/// Reads the events so far; an incomplete line, and all after it, is left out.
 pub(crate) fn events(folder: &Path) -> Vec<Event> {
     let mut bytes = Vec::new();
     let read =

@@ -1,4 +1,4 @@
-//! One run of the interpreter: what it is asked, and what came of it, taken over into what is kept.
+//! One run of the interpreter: its request, and its results, which are taken over into the cache.
 
 use crate::cache::{Cache, Output, Record};
 use crate::child::{self, Ended, How};
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What stays the same over the runs of a job.
+/// Context that is the same for all runs of a job.
 #[derive(Debug)]
 pub(crate) struct Session<'s> {
     pub(crate) world: &'s LoaderWorld,
@@ -27,25 +27,25 @@ pub(crate) struct Session<'s> {
     pub(crate) cache: &'s Cache,
 }
 
-/// What one run came to.
+/// Result of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// `Python 3.11.7, OpenCompass 0.5.4`.
     pub(crate) versions: String,
-    /// How it was contained, for the screen.
+    /// Description of its containment, for the screen.
     pub(crate) contained: String,
     pub(crate) configuration: Option<Result<Record, NoRows>>,
     /// By the number of the call.
     pub(crate) rows: BTreeMap<usize, Result<Record, NoRows>>,
-    /// Why what is left has no answer.
+    /// Fault because of which the remaining calls have no answer.
     pub(crate) fault: Option<Fault>,
-    /// What is said of it although there are answers: why none of them is kept, or that it ended badly after the last one.
+    /// Remark although there are answers: the reason why none of them is kept, or that it ended badly after the last one.
     pub(crate) remark: Option<String>,
 }
 
 impl Session<'_> {
-    /// Runs the interpreter for `calls`, and for the configuration where it is wanted. `keys` are those of the calls, and
-    /// that of the configuration.
+    /// Runs the interpreter for `calls`, and for the configuration where it is wanted. `keys` are the calls' keys, and the
+    /// configuration's.
     ///
     /// # Errors
     /// It did not start.
@@ -93,7 +93,7 @@ impl Session<'_> {
         Ok(told)
     }
 
-    /// The words in front of the interpreter's own, and how that contains it.
+    /// Returns the arguments before the interpreter's own, and a description of the containment.
     fn words(&self, own: &Path, directory: &Path, variables: &[(OsString, OsString)]) -> (Vec<OsString>, String) {
         let state = self.folder.parent().unwrap_or(self.folder);
         let hidden = std::fs::canonicalize(state).unwrap_or_else(|_| state.to_path_buf());
@@ -215,7 +215,7 @@ impl Session<'_> {
     }
 }
 
-/// How far a script came.
+/// Progress of a script.
 #[derive(Debug, Default)]
 struct Progress {
     is_ended: bool,

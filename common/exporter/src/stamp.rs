@@ -1,4 +1,4 @@
-//! What something depends on, as digests: files, folders and variables of the environment.
+//! Dependencies of a result, as digests: files, folders and variables of the environment.
 
 use crate::environment::{SET, variable};
 use compass_settings::LoaderWorld;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Digests of what was read, which hold as long as it is unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamps {
-    /// Of a file, its bytes; of a folder, the names in it. `None` where it was gone.
+    /// Digest of a file's bytes, or of the names in a folder. `None` where it was gone.
     pub(crate) files: Vec<(PathBuf, Option<String>)>,
     /// `None` where it was not set. Values may be secrets: only their digests are kept.
     pub(crate) variables: Vec<(String, Option<String>)>,
@@ -23,7 +23,7 @@ pub(crate) struct Stamper {
 }
 
 impl Stamper {
-    /// Of `paths`, and of `variables` of `world`.
+    /// Returns the digests of `paths`, and of `variables` of `world`.
     pub(crate) fn stamp<'p>(
         &mut self,
         paths: impl Iterator<Item = &'p PathBuf>,
@@ -36,7 +36,7 @@ impl Stamper {
         Stamps { files, variables: variables.collect() }
     }
 
-    /// Whether nothing has changed.
+    /// Returns whether nothing has changed.
     pub(crate) fn holds(&mut self, stamps: &Stamps, world: &LoaderWorld) -> bool {
         let same = |(name, digest): &(String, Option<String>)| of_variable(world, name) == *digest;
         stamps.variables.iter().all(same) && stamps.files.iter().all(|(path, digest)| self.of(path) == *digest)

@@ -1,4 +1,4 @@
-//! What an interpreter may do.
+//! Permissions of an interpreter.
 
 use crate::site::{Site, call};
 use compass_needs::{Need, skipped};

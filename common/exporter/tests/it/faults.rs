@@ -39,7 +39,7 @@ fn an_interpreter_that_ends_badly() {
     assert!(help.contains("run.py"), "{help}");
     site.shell("case $1 in -I) exit 0;; esac; kill -SEGV $$");
     let (reason, _) = fault(&site);
-    // As the first process of its namespaces it is told by its exit code.
+    // As the first process of its namespaces it is reported by its exit code.
     assert!(reason.contains("crashed (signal 11)") || reason.contains("exit code 139"), "{reason}");
     site.shell("exit 0");
     assert!(fault(&site).0.contains("ended without an answer"));

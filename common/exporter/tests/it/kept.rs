@@ -1,10 +1,10 @@
-//! What is kept: no second start while nothing has changed, and nothing that is half there.
+//! Kept results: no second start while nothing has changed, and no incomplete results.
 
 use crate::site::{PLAIN, Site, call, names};
 
 const ROWS: &str = r#"{"path": "data/rows.jsonl"}"#;
 
-/// Whether the rows of `Plain` were kept, and the rows.
+/// Returns whether the rows of `Plain` were kept, and the rows.
 fn plain(site: &Site) -> (bool, String) {
     let (rows, said) = site.rows("Plain", ROWS, "test").unwrap();
     (said.contains("earlier: neither its loaders nor its data have changed"), rows)

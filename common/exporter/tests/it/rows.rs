@@ -1,4 +1,4 @@
-//! What loaders give.
+//! Rows that loaders give.
 
 use crate::site::{Site, call};
 use compass_settings::{LoaderWorld, RowLoader as _};

@@ -176,7 +176,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// `None` where there is no python3, which is said.
+    /// Makes a site; `None` without python3, which is reported.
     pub(super) fn new() -> Option<Self> {
         let Some(program) = python() else {
             skipped(Need::Python, "no python3 on the PATH");
