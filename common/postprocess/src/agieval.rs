@@ -6,11 +6,11 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// `parse_math_answer` of AGIEval for zero-shot answers, which OpenCompass's `AGIEvalEvaluator` applies: the boxed answer;
-/// else what stands between the outermost dollar signs of the last line that has two; else what follows the last `=`;
-/// else the last number. `None` when there is nothing of it.
+/// else the text between the outermost dollar signs of the last line that has two; else the text after the last `=`;
+/// else the last number. `None` when none of these is found.
 ///
 /// # Errors
-/// The text is such that the search for the last number is given up.
+/// The search for the last number is given up on this text.
 pub fn agieval_math(text: &str) -> Result<Option<String>, Undecided> {
     static DOLLARS: LazyLock<Regex> = LazyLock::new(|| constant(r"\$(.*)\$"));
     let text = without_prefix(text);
@@ -47,7 +47,7 @@ fn after_equals(answer: &str) -> &str {
     answer.rsplit_once('=').map_or(answer, |(_, after)| after.trim_start_matches(' '))
 }
 
-/// Without what precedes and includes the few-shot examples' words for "the answer is".
+/// Removes the few-shot examples' words for "the answer is", and everything before them.
 fn without_prefix(text: &str) -> String {
     ["The answer is therefore", "答案是"].iter().fold(text.to_owned(), |text, prefix| {
         let after = text.strip_prefix(prefix).or_else(|| text.rsplit_once(prefix).map(|(_, after)| after));

@@ -5,7 +5,7 @@ use super::*;
 use compass_pyfmt::{NONE, string_literal};
 
 impl Postprocessor {
-    /// What it makes of `text`, byte for byte as OpenCompass's function of that name; `None` where that returns nothing.
+    /// Extracts from `text`, byte for byte as OpenCompass's function of that name; `None` where that returns nothing.
     ///
     /// # Errors
     /// A pattern of the configuration takes too many steps on this text, or a function of the user's own fails on it.
@@ -80,7 +80,7 @@ impl Postprocessor {
     }
 }
 
-/// What the postprocessors make of `text`, each of what the one before it made.
+/// Applies the postprocessors to `text`, each to the result of the one before it.
 ///
 /// # Errors
 /// As [`Postprocessor::extract`].
@@ -88,8 +88,8 @@ pub fn apply_all(kinds: &[Postprocessor], text: String) -> Result<String, Undeci
     kinds.iter().try_fold(text, |text, kind| kind.apply(&text))
 }
 
-/// What the postprocessors make of a text in which they find nothing, as of an empty one: `""`, `NULL`, `invalid`, `None`. `None`
-/// for those that look for nothing, such as the ones that drop articles.
+/// Returns the result of the postprocessors for a text in which they find nothing, as for an empty one: `""`, `NULL`, `invalid`,
+/// `None`. `None` for postprocessors that look for nothing, for example the ones that drop articles.
 pub fn nothing_found(kinds: &[Postprocessor]) -> Option<String> {
     const MARKS: [&str; 5] = ["", NO_NUMBER, NO_ANSWER, NO_CHOICE, NONE];
     let looks = |kind: &Postprocessor| !matches!(kind, Postprocessor::General | Postprocessor::GeneralCn);

@@ -3,7 +3,7 @@
 use super::NameError;
 use serde_json::{Map, Value};
 
-/// What was given to the function called `name`.
+/// Arguments of the function called `name`.
 pub(super) struct Arguments<'a> {
     pub(super) name: &'a str,
     pub(super) parameters: &'a Map<String, Value>,

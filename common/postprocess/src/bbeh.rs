@@ -21,7 +21,7 @@ pub fn bbeh_mcq(text: &str) -> String {
     strip(first_line(after_mark(text).trim_matches(['(', ')']))).to_lowercase()
 }
 
-/// What follows the last occurrence of the first of the marks that the text holds.
+/// Returns the text after the last occurrence of the first of the marks that the text holds.
 fn after_mark(text: &str) -> &str {
     let marks = ["The answer is: ", "The answer is ", "The final answer is: ", "The final answer is "];
     marks.into_iter().find_map(|mark| text.rsplit_once(mark)).map_or(text, |(_, answer)| answer)

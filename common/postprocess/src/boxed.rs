@@ -21,7 +21,7 @@ pub fn last_boxed(text: &str) -> Option<&str> {
     None
 }
 
-/// What [`last_boxed`] holds; `None` when it is not of the form `\boxed{...}`.
+/// Returns the content of [`last_boxed`]; `None` when it is not of the form `\boxed{...}`.
 pub fn boxed_answer(text: &str) -> Option<&str> {
     last_boxed(text)?.strip_prefix("\\boxed{")?.strip_suffix('}')
 }

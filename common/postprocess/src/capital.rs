@@ -4,7 +4,7 @@ use super::pattern::constant;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// OpenCompass's `first_capital_postprocess`: the first upper-case character of any script; empty when there is none.
+/// OpenCompass's `first_capital_postprocess`: the first upper-case character of any script; empty without one.
 pub fn first_capital(text: &str) -> String {
     text.chars().find(|c| c.is_uppercase()).map(String::from).unwrap_or_default()
 }
@@ -14,7 +14,7 @@ pub fn last_capital(text: &str) -> String {
     text.chars().rev().find(|c| c.is_uppercase()).map(String::from).unwrap_or_default()
 }
 
-/// OpenCompass's `first_capital_postprocess_multi`: the first run of the letters A to D; empty when there is none.
+/// OpenCompass's `first_capital_postprocess_multi`: the first run of the letters A to D; empty without one.
 pub fn first_capital_multi(text: &str) -> String {
     static RUN: LazyLock<regex::Regex> = LazyLock::new(|| constant("[A-D]+"));
     RUN.find(text).map_or("", |run| run.as_str()).to_owned()
@@ -25,7 +25,7 @@ pub fn multiple_select(text: &str) -> String {
     text.chars().filter(|c| c.is_uppercase()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What [`crows_pairs`] returns where no choice is named.
+/// Result of [`crows_pairs`] if no choice is named.
 pub(super) const NO_CHOICE: &str = "invalid";
 
 /// The evaluator of crows-pairs' own: A or B, else `invalid`.

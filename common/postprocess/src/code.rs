@@ -5,7 +5,7 @@ use compass_pyfmt::{is_space, string_literal, strip};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Which of a text's blocks.
+/// Choice among a text's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Block {
     First,
@@ -87,7 +87,7 @@ pub(super) fn fenced(text: &str) -> &str {
     }
 }
 
-/// What follows the line of the first `def`.
+/// Returns the text after the line of the first `def`.
 fn after_definition(text: &str) -> &str {
     let Some(def) = text.find("def") else { return text };
     text[def..].split_once('\n').map_or(text, |(_, rest)| rest)

@@ -2,7 +2,7 @@
 
 use compass_pyfmt::{is_space, is_word};
 
-/// OpenCompass's `general_postprocess`: what precedes the first newline, full stop or comma; without characters that are
+/// OpenCompass's `general_postprocess`: the text before the first newline, full stop or comma; without characters that are
 /// neither `\w` nor `\s`; without the words a, an, the in any case; white space collapsed to single spaces.
 ///
 /// Once only word characters and white space are left, `\b(a|an|the)\b` is a whole word, so words suffice. No character

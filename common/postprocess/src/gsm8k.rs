@@ -3,10 +3,10 @@
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// What [`gsm8k`] returns when there is no number.
+/// Result of [`gsm8k`] when there is no number.
 pub const NO_NUMBER: &str = "NULL";
 
-/// OpenCompass's `gsm8k_postprocess`: the last number before any further `Question:`, [`NO_NUMBER`] when there is none.
+/// OpenCompass's `gsm8k_postprocess`: the last number before any further `Question:`, [`NO_NUMBER`] without one.
 pub fn gsm8k(text: &str) -> String {
     #[expect(clippy::expect_used, reason = "a constant pattern that every test compiles")]
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"-?\d+\.\d+|-?\d+").expect("a valid pattern"));

@@ -1,4 +1,4 @@
-//! A postprocessor that stands in the user's own OpenCompass: its source is in the plan, and the interpreter of the program calls
+//! A postprocessor of the user's own OpenCompass: its source is in the plan, and the interpreter of the program calls
 //! it.
 //!
 //! The plan holds the source that the function can reach, so an answer is judged alike wherever and whenever it is judged, and a
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::{Arc, OnceLock};
 
-/// What one answer may cost. A pattern with look-around has a bound of its own.
+/// Limits of one answer. A pattern with look-around has its own bound.
 const LIMITS: Limits = Limits { steps: 5_000_000, bytes: 1 << 30, depth: 200, file_bytes: 8 << 20 };
 
 /// Classes of what a function raises where it needs something that is not evaluated here, or a file.
@@ -19,12 +19,12 @@ const UNSERVED: &[&str] = &["", "NotImplementedError", "PermissionError"];
 /// A function from a text to a text, with its source.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Interpreted {
-    /// Where it is defined: `opencompass.datasets.game24.game24_postprocess`.
+    /// Name of its definition: `opencompass.datasets.game24.game24_postprocess`.
     pub function: String,
     /// Its keyword arguments.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
-    /// What it needs of its tree, by the names of modules.
+    /// Parts of its tree that it needs, by the names of modules.
     pub modules: Vec<ModulePart>,
     #[serde(skip)]
     running: Running,
@@ -40,7 +40,7 @@ impl Interpreted {
         Self { function: source.name, parameters, modules: source.modules, running: Running::default() }
     }
 
-    /// What it gives for `text`: `str()` of a number or a truth value, `None` for Python's.
+    /// Calls it with `text`. Returns `str()` of a number or a truth value, `None` for Python's.
     ///
     /// # Errors
     /// [`Undecided::Raised`]: it raised, or gave something else than a text, or needs what is not evaluated here.
@@ -54,7 +54,7 @@ impl Interpreted {
         }
     }
 
-    /// Why it is not evaluated here, found by calling it with `texts`. What it raises by itself on a text is no reason.
+    /// Returns why it is not evaluated here, found by calling it with `texts`. An exception of its own on a text is not a reason.
     pub fn refusal(&self, texts: &[&str]) -> Option<String> {
         texts.iter().find_map(|text| match self.call(text) {
             Ok(FunctionValue::Other(kind)) => Some(format!("it gives a {kind}, and answers are texts")),

@@ -1,4 +1,4 @@
-//! Which postprocessor a data set or a model names, with its parameters.
+//! The postprocessor that a data set or a model names, with its parameters.
 
 use super::interpreted::Interpreted;
 use super::option::{FirstOption, Letters};
@@ -6,7 +6,7 @@ use super::pattern::Pattern;
 use super::tags::{Tag, ThinkTokens};
 use serde::{Deserialize, Serialize};
 
-/// The postprocessors by OpenCompass's names; what each does stands at its function.
+/// The postprocessors by OpenCompass's names; each is described at its function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Postprocessor {
@@ -50,7 +50,7 @@ pub enum Postprocessor {
     Math,
     /// [`super::math_v2`].
     MathV2,
-    /// [`super::boxed_answer`]; empty where there is none.
+    /// [`super::boxed_answer`]; empty without one.
     MathBoxed,
     /// [`super::math_intern`].
     MathIntern,

@@ -7,7 +7,7 @@ pub fn first_line(text: &str) -> String {
     strip(first(strip(text))).to_owned()
 }
 
-/// OpenCompass's `flores_postprocess`: the first line of the stripped text as it stands.
+/// OpenCompass's `flores_postprocess`: the first line of the stripped text, unchanged.
 pub fn flores(text: &str) -> String {
     first(strip(text)).to_owned()
 }

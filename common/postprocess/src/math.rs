@@ -11,7 +11,7 @@ pub fn math(text: &str) -> String {
     sentence(text, |lower| lower.contains("final answer"))
 }
 
-/// OpenCompass's `math_postprocess_v2`: the last boxed answer as it stands; without one, as [`math`] but for `answer is` too.
+/// OpenCompass's `math_postprocess_v2`: the last boxed answer, unchanged; without one, as [`math`] but for `answer is` too.
 pub fn math_v2(text: &str) -> String {
     match unwrapped_boxed_answer(text) {
         Some(answer) if !answer.is_empty() => answer.to_owned(),

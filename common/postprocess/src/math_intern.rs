@@ -14,7 +14,7 @@ pub fn math_intern(text: &str) -> Option<String> {
     if let Some((answer, _)) = text.split_once("\n\nQuestion:") {
         let mark = "The answer is";
         return match answer.find(mark) {
-            // Position 0 is false in the original, whose text then goes on to the other marks.
+            // Position 0 is false in the original, which then continues with the other marks.
             Some(0) => marked(answer),
             Some(at) => Some(clean(&answer[at + mark.len()..])),
             // And -1 is true: the text from the mark's length minus one on.

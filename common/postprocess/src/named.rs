@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::*;
 use serde_json::{Map, Value};
 
-/// Those without parameters, by their short names; the first name of each is the one shown.
+/// Postprocessors without parameters, by their short names; the first name of each is the one shown.
 const PLAIN: [(&str, Postprocessor); 52] = [
     ("general", Postprocessor::General),
     ("general_cn", Postprocessor::GeneralCn),
@@ -60,7 +60,7 @@ const PLAIN: [(&str, Postprocessor); 52] = [
     ("lambada_answer", Postprocessor::LambadaAnswer),
 ];
 
-/// Those with parameters.
+/// Postprocessors with parameters.
 const WITH_PARAMETERS: [&str; 10] = [
     "first_option",
     "last_option",

@@ -17,7 +17,7 @@ pub fn first_number(text: &str) -> Option<String> {
 }
 
 /// OpenCompass's `mgsm_postprocess`: the last number after the last of the language's word for answer, commas removed;
-/// empty when there is none.
+/// empty without one.
 pub fn mgsm(text: &str, answer: &str) -> String {
     static NUMBER: LazyLock<regex::Regex> = LazyLock::new(|| constant(r"\d+\.?\d*"));
     let Some((_, after)) = text.rsplit_once(answer) else { return String::new() };

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// The letters of the options of a question, such as `ABCD`.
+/// The letters of the options of a question, for example `ABCD`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Letters(String);
 
-/// Letters that are none.
+/// A text that is not a list of letters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("options are letters or digits such as \"ABCD\", not `{0}`")]
 pub struct LettersError(String);
@@ -47,7 +47,7 @@ impl Letters {
 }
 
 impl FirstOption {
-    /// For these options; with `cushion` any letter is taken in the end, wherever it stands.
+    /// For these options; with `cushion` any letter is taken in the end, at any place.
     pub fn new(options: Letters, cushion: bool) -> Self {
         Parameters { options, cushion }.into()
     }
@@ -128,12 +128,12 @@ impl From<Letters> for String {
     }
 }
 
-/// OpenCompass's `last_option_postprocess`: the last of the options in the text; empty when there is none.
+/// OpenCompass's `last_option_postprocess`: the last of the options in the text; empty without one.
 pub fn last_option(text: &str, options: &Letters) -> String {
     text.chars().rev().find(|&c| options.as_str().contains(c)).map(String::from).unwrap_or_default()
 }
 
-/// OpenCompass's `GPQA_Simple_Eval_postprocess`: the letter A to D after `ANSWER:` in any case, `None` when there is none.
+/// OpenCompass's `GPQA_Simple_Eval_postprocess`: the letter A to D after `ANSWER:` in any case, `None` without one.
 pub fn gpqa(text: &str) -> Option<String> {
     static ANSWER: LazyLock<regex::Regex> = LazyLock::new(|| constant(r"(?i)ANSWER\s*:\s*([A-D])"));
     ANSWER.captures(text).map(|found| found[1].to_owned())

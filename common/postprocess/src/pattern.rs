@@ -8,11 +8,11 @@ use fancy_regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Most steps back that a pattern with look-around or back references may take on one text. Python has no bound: such a
-/// pattern keeps it busy for minutes or indefinitely.
+/// Most steps back that a pattern with look-around or back references may take on one text. Python has no bound: a pattern
+/// of this kind keeps it busy for minutes or indefinitely.
 const STEPS: usize = 1_000_000;
 
-/// Why it is not known what an answer says, so that it is neither right nor wrong.
+/// Reason why the meaning of an answer is not known, so that it is neither right nor wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undecided {
     /// A search that was given up.
@@ -45,11 +45,11 @@ pub enum PatternError {
 /// A match: the whole first, then the groups; `None` for a group that took no part.
 pub type Groups<'t> = Vec<Option<&'t str>>;
 
-/// Where a match lies, and its groups.
+/// Range of a match, and its groups.
 type Found<'t> = (std::ops::Range<usize>, Groups<'t>);
 
 impl Pattern {
-    /// The pattern `text`, or why it is none.
+    /// Compiles the pattern `text`; an error if it is invalid.
     pub fn new(text: impl Into<String>) -> Result<Self, PatternError> {
         let text = text.into();
         let built = RegexBuilder::new(&translate(&text, Dollar::BeforeLastNewline)).backtrack_limit(STEPS).build();
@@ -65,7 +65,7 @@ impl Pattern {
         if pattern.groups() == 0 { Err(PatternError::NoGroup(pattern.text)) } else { Ok(pattern) }
     }
 
-    /// How many groups it has.
+    /// Returns the number of its groups.
     pub fn groups(&self) -> usize {
         self.regex.captures_len().saturating_sub(1)
     }
@@ -94,7 +94,7 @@ impl Pattern {
     /// `re.finditer(pattern, text)`.
     ///
     /// An empty match may touch the end of the match before it, as in Python since 3.7; one difference remains: where
-    /// Python would then look for a longer match at the same place, the search goes on one character further.
+    /// Python would then look for a longer match at the same place, the search continues one character further.
     ///
     /// # Errors
     /// [`Undecided`].

@@ -18,7 +18,7 @@ pub fn bbh_mcq(text: &str) -> String {
 
 /// OpenCompass's `bbh_freeform_postprocess`: the first line after the last `answer is`, without a full stop at its end;
 /// what is bold in it, if anything; a leading yes, no, true or false alone, capitalised; commas as spaces unless they
-/// stand between digits.
+/// are between digits.
 pub fn bbh_freeform(text: &str) -> String {
     static ANSWER: LazyLock<Regex> = LazyLock::new(|| constant(r"(?i)answer is\s*:?\s*"));
     static BOLD: LazyLock<Regex> = LazyLock::new(|| constant(r"\*\*(.*?)\*\*"));

@@ -1,18 +1,18 @@
-//! Answers that stand between tags, and reasoning that does.
+//! Answers between tags, and reasoning between tags.
 
 use super::pattern::{Pattern, Undecided};
 use compass_pyfmt::strip;
 use serde::{Deserialize, Serialize};
 
-/// What [`xml_tag`] returns when the tag is not there.
+/// Result of [`xml_tag`] when the tag is missing.
 pub const NO_ANSWER: &str = "NO ANSWER FOUND";
 
-/// A tag with its brackets, such as `<conclude>`.
+/// A tag with its brackets, for example `<conclude>`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Tag(String);
 
-/// A tag that is none.
+/// A text that is not a tag.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a tag: write it with its brackets, as in \"<answer>\"")]
 pub struct TagError(String);
@@ -41,7 +41,7 @@ impl From<Tag> for String {
     }
 }
 
-/// The marks around a model's reasoning; OpenCompass takes them for patterns, here they stand for themselves.
+/// The marks around a model's reasoning; OpenCompass takes them for patterns, here they are literal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThinkTokens {
     pub start: String,
@@ -54,14 +54,14 @@ impl Default for ThinkTokens {
     }
 }
 
-/// OpenCompass's `xml_tag_postprocessor`: the stripped content of the last such element, [`NO_ANSWER`] without one.
+/// OpenCompass's `xml_tag_postprocessor`: the stripped content of the last element of this name, [`NO_ANSWER`] without one.
 pub fn xml_tag(text: &str, tag: &Tag) -> String {
     let close = format!("</{}", tag.0.trim_start_matches('<'));
     let content = between(text, &tag.0, &close).last().map(|(_, content, _)| content);
     content.map_or(NO_ANSWER, strip).to_owned()
 }
 
-/// OpenCompass's `extract_non_reasoning_content`: the text without what stands between the marks; what follows the last
+/// OpenCompass's `extract_non_reasoning_content`: the text without everything between the marks; the text after the last
 /// closing mark when no mark opens; stripped.
 pub fn without_reasoning(text: &str, tokens: &ThinkTokens) -> String {
     if !text.contains(&tokens.start)

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 /// `jieba.cut(text, cut_all=False)`: the words in order, white space and punctuation among them; joined they are `text`.
 ///
 /// Dictionary and hidden Markov model are jieba-rs's. The original's two character classes differ from that crate's: rare
-/// Han characters stand alone, and words of letters and digits break at hyphens, underscores and most full stops.
+/// Han characters are words alone, and words of letters and digits break at hyphens, underscores and most full stops.
 pub fn words(text: &str) -> Vec<&str> {
     static BLOCK: LazyLock<Regex> = LazyLock::new(|| constant(r"[\u4E00-\u9FD5a-zA-Z0-9+#&\._%\-]+"));
     let mut out = Vec::new();
@@ -47,7 +47,7 @@ fn cut<'a>(block: &'a str, out: &mut Vec<&'a str>) {
     letters_and_digits(&block[plain_from..], out);
 }
 
-/// Words and numbers, and what stands between them.
+/// Splits into words and numbers, and the text between them.
 fn letters_and_digits<'a>(text: &'a str, out: &mut Vec<&'a str>) {
     static WORD: LazyLock<Regex> = LazyLock::new(|| constant(r"[a-zA-Z0-9]+(?:\.\d+)?%?"));
     let mut done = 0;

@@ -6,7 +6,7 @@ use super::{Filter, FilterError};
 use compass_pyfmt::strip;
 use serde_json::Value;
 
-/// What `steps` make of the responses to a document with these options (its `choices`; empty where it has none).
+/// Applies `steps` to the responses to a document with these options (its `choices`; empty where it has none).
 ///
 /// The result is a single answer after `take_first`, else a list. A later step takes a single text for the list of its
 /// characters, as lm-eval does.

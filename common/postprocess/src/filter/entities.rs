@@ -7,7 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// What models call the labels, in the order in which lm-eval rewrites them.
+/// Models' names of the labels, in the order in which lm-eval rewrites them.
 const LABELS: [(&str, &str); 15] = [
     ("person", "PER"),
     ("location", "LOC"),

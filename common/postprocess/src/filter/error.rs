@@ -1,8 +1,8 @@
-//! Why a filter has no answer; lm-eval stops the whole run there, here only the sample fails.
+//! Reasons why a filter has no answer; lm-eval stops the whole run there, here only the sample fails.
 
 use crate::Undecided;
 
-/// What went wrong on one document.
+/// Failure on one document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     #[error("there is no response to take")]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// What a pattern finds in each response.
+    /// The match of a pattern in each response.
     Regex(Selector),
     /// The letter of the option that each response names.
     MultiChoiceRegex(MultiChoice),
@@ -22,7 +22,7 @@ pub enum Filter {
     RemoveWhitespace,
     Lowercase,
     Uppercase,
-    /// What each response stands for, `default` for those not listed.
+    /// The value of each response in a table, `default` for responses not listed.
     Map {
         mapping: Map<String, Value>,
         default: Value,
@@ -31,23 +31,23 @@ pub enum Filter {
     MajorityVote,
     /// The first response alone.
     TakeFirst,
-    /// The first so many responses.
+    /// The first `k` responses.
     TakeFirstK {
         k: usize,
     },
 }
 
-/// Which match of a pattern is taken.
+/// Selection of a match of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selector {
     pub pattern: Pattern,
     /// The place among all matches, from 0; from -1 when counted from the last.
     pub group_select: i64,
-    /// What a response without a match becomes.
+    /// Result for a response without a match.
     pub fallback: String,
 }
 
-/// How the letter of an option is found: by the pattern, else by the option's text, else by `: A`.
+/// Search for the letter of an option: by the pattern, else by the option's text, else by `: A`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MultiChoice {
     pub selector: Selector,

@@ -3,7 +3,7 @@
 use super::FilterError;
 use serde_json::Value;
 
-/// What Python iterates over: the elements of a list, the characters of a text.
+/// Returns the items over which Python iterates: the elements of a list, the characters of a text.
 pub(super) fn items(responses: Value) -> Result<Vec<Value>, FilterError> {
     match responses {
         Value::Array(items) => Ok(items),

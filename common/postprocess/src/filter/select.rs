@@ -6,7 +6,7 @@ use compass_pyfmt::strip;
 use serde_json::Value;
 
 impl Selector {
-    /// The selected match, stripped; the fallback where there is none. What is not a text counts as empty.
+    /// Returns the selected match, stripped; the fallback without a match. A value that is not a text counts as empty.
     pub(super) fn apply(&self, item: &Value) -> Result<Value, FilterError> {
         let found = self.pattern.find_all(item.as_str().unwrap_or_default())?;
         if found.is_empty() {
@@ -34,8 +34,8 @@ fn select<'f, 't>(found: &'f [Groups<'t>], index: i64) -> Result<&'f Groups<'t>,
     usize::try_from(at).ok().and_then(|at| found.get(at)).ok_or(no_match)
 }
 
-/// What `re.findall` holds for a match: all of it without groups, the group if there is one, of several the first that is
-/// not empty.
+/// Returns the value of `re.findall` for a match: all of it without groups, the group if there is one, of several the first
+/// that is not empty.
 fn found_text<'t>(groups: &Groups<'t>) -> Option<&'t str> {
     match groups.as_slice() {
         [whole] => *whole,

@@ -17,7 +17,7 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value[key].as_array().unwrap_or_else(|| panic!("{key} is a list"))
 }
 
-/// The outputs that differ, in words, and how many were compared.
+/// Returns the outputs that differ, in words, and how many were compared.
 fn compare(file: &str) -> (Vec<String>, usize) {
     let (golden, common) = (golden(&format!("{file}.json")), golden("plain.json"));
     let (mut differ, mut compared) = (Vec::new(), 0);
