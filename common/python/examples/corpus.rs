@@ -1,4 +1,4 @@
-//! Evaluates every configuration below a folder and counts what comes of it.
+//! Evaluates every configuration below a folder and counts the results.
 //!
 //! `cargo run --release -p compass-python --example corpus -- ROOT [FOLDER] [--json FILE]`: ROOT holds the package
 //! `opencompass`; FOLDER is below it (`opencompass/configs` unless told). `--json` writes one line for each file, as mmengine's

@@ -1,4 +1,4 @@
-//! Brackets and quotes that are not closed, or closed by another: what CPython's tokenizer says of a file that is not Python.
+//! Brackets and quotes that are not closed, or closed by another: CPython's tokenizer's message about a file that is not Python.
 
 use std::ops::Range;
 

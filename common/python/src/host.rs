@@ -19,8 +19,8 @@ pub trait Host {
     /// The file behind `from {dots}{module} import ...` in a `with read_base():` of `file`; `level` counts the dots.
     fn base(&self, file: &Path, level: u32, module: &str) -> Imported;
 
-    /// A file that `open` asks for, as text. An error says why it may not be read, or cannot; of a file that is not there, with
-    /// the system's words: `No such file or directory`.
+    /// Reads a file that `open` asks for, as text. The error is the reason why it may not be read, or cannot; for a missing file, the
+    /// system's message: `No such file or directory`.
     fn read(&self, path: &Path) -> Result<String, String>;
 
     /// A variable of the environment.
@@ -36,7 +36,7 @@ pub trait Host {
         None
     }
 
-    /// Says what to do about a key that a dict written in `file` does not have; `None` where nothing is known of it.
+    /// Returns the remedy for a key that a dict written in `file` does not have; `None` where none is known.
     fn missing_key(&self, _file: &Path, _key: &str) -> Option<String> {
         None
     }

@@ -1,4 +1,4 @@
-//! Statements where they may not stand: CPython's compiler refuses them before it runs the first line, and a grammar does not.
+//! Statements in places where they are not allowed: CPython's compiler refuses them before it runs the first line, and a grammar does not.
 //!
 //! Expressions are not walked: a `yield` outside a function is found where it is evaluated.
 
@@ -12,8 +12,8 @@ struct Around {
     is_loop: bool,
 }
 
-/// The first `return`, `break` or `continue` of a module that has nothing to return from or to leave, and what CPython says
-/// of it.
+/// Returns the first `return`, `break` or `continue` of a module that has nothing to return from or to leave, and CPython's
+/// message about it.
 pub(crate) fn misplaced(module: &[Stmt]) -> Option<(TextRange, &'static str)> {
     within(module, Around::default())
 }

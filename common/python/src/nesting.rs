@@ -5,8 +5,8 @@ use std::ops::Range;
 /// Far above what people write, and below what the stack of an evaluation holds.
 const DEEPEST: u32 = 10_000;
 
-/// Finds where a text goes too deep, and what CPython says of it. Texts within quotes are not told from others: none has that many
-/// brackets that are not closed.
+/// Returns the place where a text is nested too deeply, and CPython's message about it. Texts within quotes are not told apart from
+/// others: none has that many brackets that are not closed.
 pub(crate) fn too_deep(text: &str) -> Option<(Range<usize>, &'static str)> {
     const BRACKETS: &str = "too many nested parentheses";
     const PREFIXES: &str = "maximum recursion depth exceeded during compilation";

@@ -25,7 +25,7 @@ pub struct Evaluation {
     pub result: Result<Vec<(String, Node)>, PythonError>,
 }
 
-/// Evaluates the configuration `text`, which stands in `path`.
+/// Evaluates the configuration `text`, which is in the file `path`.
 pub fn evaluate(path: &Path, text: String, host: &(dyn Host + Sync), limits: Limits) -> Evaluation {
     let thread = std::thread::Builder::new().name("python".into()).stack_size(STACK);
     std::thread::scope(|scope| {

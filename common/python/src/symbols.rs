@@ -6,7 +6,7 @@ use ruff_python_ast::{Comprehension, Expr, ExprContext, Parameters, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 use std::collections::HashMap;
 
-/// The first such name, and what CPython says of it.
+/// Returns the first refused name, and CPython's message about it.
 pub(crate) fn refused(module: &[Stmt]) -> Option<(TextRange, String)> {
     let mut symbols = Symbols::default();
     symbols.scopes.push(Names { is_module: true, ..Names::default() });

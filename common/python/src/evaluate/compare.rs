@@ -68,7 +68,7 @@ impl Interpreter<'_> {
         })
     }
 
-    /// The first two elements of sequences that differ, or how their lengths stand; `None` where no object with a method of
+    /// Returns the first two elements of sequences that differ, or the order of their lengths; `None` where no object with a method of
     /// its own for comparisons is among the elements.
     fn first_difference(&mut self, left: &Value, right: &Value) -> Result<Option<Result<(Value, Value), Ordering>>> {
         let (a, b) = match (left, right) {
@@ -239,7 +239,7 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     compared(left, right, 0).unwrap_or_else(|| left.is(right))
 }
 
-/// `left == right`; `None` where an object with `__eq__` says so.
+/// `left == right`; `None` where an object with `__eq__` decides it.
 fn compared(left: &Value, right: &Value, depth: u32) -> Option<bool> {
     if depth > DEEPEST || !look_at(1) {
         return Some(false);

@@ -1,4 +1,5 @@
-//! Comprehensions, and generator expressions, which compute an element when it is asked for. Their targets are their own; the first iterable is evaluated outside, as in CPython.
+//! Comprehensions, and generator expressions, which compute an element when it is requested. Their targets are their own; the first
+//! iterable is evaluated outside, as in CPython.
 
 use super::{Interpreter, Items, Kind, Scope};
 use crate::error::Result;

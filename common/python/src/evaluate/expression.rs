@@ -367,7 +367,7 @@ impl Interpreter<'_> {
         self.call(&function, arguments).map_err(|stop| stop.at(place).through(place))
     }
 
-    /// `eval(text)`: one expression, in the scope where it stands.
+    /// `eval(text)`: one expression, in the scope of the call.
     fn evaluate_text(&mut self, scope: &Rc<Scope>, text: &Expr, place: Place) -> Result<Value> {
         let value = self.evaluate(scope, text)?;
         if self.library.is_some() {

@@ -37,7 +37,7 @@ enum Frame {
     Block(usize),
     /// A `yield` that has given its element.
     Yielded,
-    /// A `yield from`, with what it goes through.
+    /// A `yield from`, with the items that it goes through.
     From(Items),
     /// The part of an `if`, or the case of a `match`, that was taken.
     Branch(usize),

@@ -132,7 +132,7 @@ impl Interpreter<'_> {
         })
     }
 
-    /// The next element; `None` where there is none.
+    /// Returns the next element; `None` at the end.
     pub(crate) fn next(&mut self, items: &mut Items) -> Result<Option<Slot>> {
         Ok(match items {
             Items::All(items) => items.next(),

@@ -94,7 +94,7 @@ impl Scope {
         while let Some(scope) = above {
             match scope.kind {
                 Kind::Module => return scope.in_module(name),
-                // The names of a class are not those of its methods, nor of its comprehensions.
+                // Methods and comprehensions do not see the names of their class.
                 Kind::Class if self.kind != Kind::Text => {}
                 _ => {
                     if let Some(slot) = scope.names.borrow().get(name) {

@@ -157,7 +157,7 @@ impl Interpreter<'_> {
         self.leave(entered, result)
     }
 
-    /// Enters the objects of a `with`, and gives those that have to be left.
+    /// Enters the objects of a `with`, and returns the objects to leave.
     pub(super) fn enter(&mut self, scope: &Rc<Scope>, with: &StmtWith) -> Result<Vec<Value>> {
         let mut entered = Vec::new();
         for item in &with.items {
@@ -188,7 +188,7 @@ impl Interpreter<'_> {
         Ok(entered)
     }
 
-    /// Leaves the objects of a `with`: an exception ends there if `__exit__` says so.
+    /// Leaves the objects of a `with`: an exception ends there if `__exit__` returns true.
     pub(super) fn leave(&mut self, entered: Vec<Value>, result: Result<Flow>) -> Result<Flow> {
         let mut result = result;
         for object in entered.into_iter().rev() {

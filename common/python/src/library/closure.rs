@@ -25,7 +25,7 @@ const MOST_HOPS: usize = 16;
 /// The function `dotted` of the tree.
 ///
 /// # Errors
-/// The tree has no such function; it needs a package that is not read; a file is not Python.
+/// The tree does not have the function; it needs a package that is not read; a file is not Python.
 pub fn trace_function(dotted: &str, tree: Modules<'_>) -> Result<FunctionSource, LibraryFault> {
     let mut closure = Closure { tree, modules: BTreeMap::new(), open: Vec::new() };
     let Some((module, name)) = dotted.rsplit_once('.') else {

@@ -25,7 +25,7 @@ pub struct LibraryCall {
     pub parameters: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The rows of a split, as lines of JSON whose keys stand in the order of the columns.
+/// The rows of a split, as lines of JSON whose keys are in the order of the columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadedSplit {
     /// Its name; `None` where the class gives one data set for every split.

@@ -73,7 +73,7 @@ impl<'h> Tree<'h> {
         source
     }
 
-    /// Forgets every value: what is asked next evaluates the modules again.
+    /// Forgets every value: later requests evaluate the modules again.
     pub(super) fn forget(&mut self) {
         self.modules.clear();
         self.of_file.clear();
@@ -320,7 +320,7 @@ impl Interpreter<'_> {
             Some(Value::Symbol(_)) | None => {}
             Some(value) => return self.call(&value, arguments),
         }
-        // Loggers are told things by methods of themselves.
+        // Loggers are configured by their own methods.
         if dotted.ends_with(".getLogger") || dotted.ends_with("get_logger") {
             return Ok(object::value(Object::Logger));
         }

@@ -5,7 +5,7 @@ use crate::evaluate::{Arguments, Interpreter, has_special};
 use crate::value::{Value, str_of, written, written_repr};
 use compass_pyfmt::float_text;
 
-/// Wider fields are refused: what a file asks for is bounded. No float has so many digits.
+/// Wider fields are refused, so that a file's requests are bounded. No float has this many digits.
 const WIDEST: usize = 60_000;
 
 /// A format specification: `[[fill]align][sign][#][0][width][,][.precision][type]`.
@@ -129,7 +129,7 @@ fn formatted(interpreter: &mut Interpreter<'_>, value: &Value, spec: &str) -> Re
     }
 }
 
-/// Fills up to the width; `sign` stands before what `=` fills with.
+/// Fills up to the width; `sign` is put before the characters with which `=` fills.
 fn pad(spec: &Spec, sign: &str, body: &str, default: char) -> String {
     let length = sign.chars().count() + body.chars().count();
     let missing = spec.width.saturating_sub(length);

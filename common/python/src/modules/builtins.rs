@@ -482,7 +482,7 @@ fn round(interpreter: &mut Interpreter<'_>, arguments: Arguments) -> Result<Valu
     }
 }
 
-/// A float with so many digits after its point, or with zeros before it.
+/// Rounds a float to this many digits after its point, or zeros before it.
 fn rounded(float: f64, digits: i128) -> Result<f64> {
     if !float.is_finite() || float == 0.0 || digits > 323 {
         return Ok(float);
@@ -491,7 +491,7 @@ fn rounded(float: f64, digits: i128) -> Result<f64> {
         return Ok(0.0_f64.copysign(float));
     }
     if let Ok(digits) = usize::try_from(digits) {
-        // Writing a float with so many digits rounds its exact value, halves to even.
+        // Writing a float with this many digits rounds its exact value, halves to even.
         return Ok(format!("{float:.digits$}").parse().unwrap_or(float));
     }
     // The exact decimal value, cut before the digits that go: what is left decides.

@@ -127,7 +127,7 @@ pub(super) fn call(file: &Instance, name: &str, arguments: &Arguments) -> Result
         "read" => {
             let (text, at) = rest(file);
             let left = text.get(at..).unwrap_or_default();
-            // So many characters, not bytes.
+            // The size counts characters, not bytes.
             let end = size.and_then(|size| left.char_indices().nth(size)).map_or(left.len(), |(end, _)| end);
             move_to(file, at + end);
             Value::text(left.get(..end).unwrap_or(left))

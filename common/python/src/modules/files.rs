@@ -147,7 +147,7 @@ pub(super) fn data_path(interpreter: &mut Interpreter<'_>, arguments: Arguments)
     }
 }
 
-/// An attribute of a path that is no method.
+/// An attribute of a path that is not a method.
 pub(crate) fn attribute(path: &str, name: &str) -> Option<Value> {
     let last = path.rsplit('/').next().unwrap_or(path);
     let dot = last.rfind('.').filter(|dot| *dot > 0 && *dot + 1 < last.len());

@@ -1,4 +1,4 @@
-//! Modules that library code uses beside those of configurations: what reads files, and the `datasets` package.
+//! Modules that library code uses in addition to configurations' modules: readers of files, and the `datasets` package.
 
 use super::{csv, files, json, literal, random, tables};
 use crate::error::{Result, Stop, type_error};
@@ -167,7 +167,7 @@ fn patterns(interpreter: &mut Interpreter<'_>, name: &'static str, mut arguments
     object::call_method(interpreter, &compiled, name, Arguments { place, ..arguments })
 }
 
-/// Binds an iterable of what stands at one place.
+/// Binds an iterable of values at one place.
 pub(super) fn listed(values: Vec<Value>, place: crate::place::Place) -> Value {
     Value::list(values.into_iter().map(|value| Slot { value, place }).collect())
 }

@@ -40,14 +40,14 @@ pub(crate) fn builtin(name: &str) -> Option<Value> {
     builtins::NAMES.iter().find(|known| **known == name).map(|known| native("builtins", known))
 }
 
-/// Built-in names, but for those of exceptions.
+/// Built-in names, without the names of exceptions.
 pub(crate) fn builtin_names() -> &'static [&'static str] {
     builtins::NAMES
 }
 
 /// The module of this name, if it is known.
 ///
-/// Modules of library code are those of data sets: nothing in a configuration has a use for them, but for `json`.
+/// Modules of library code belong to data sets: nothing in a configuration has a use for them, but for `json`.
 pub(crate) fn module(name: &str, of_library: bool) -> Option<&'static str> {
     let known = library::MODULES.iter().find(|known| **known == name);
     let is_known = |known: &&&str| **known == name && (of_library || name == JSON);
@@ -64,7 +64,7 @@ pub(crate) fn member(interpreter: &mut Interpreter<'_>, module: &'static str, na
     library::member(interpreter, module, name)
 }
 
-/// `type.name`, such as `dict.fromkeys` and `str.join`.
+/// `type.name`, for example `dict.fromkeys` and `str.join`.
 pub(crate) fn type_member(native: Native, name: &str) -> Option<Value> {
     types::member(native, name)
 }

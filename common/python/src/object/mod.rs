@@ -42,7 +42,7 @@ pub(crate) enum Object {
     BaseInit(Value),
     /// `__init__` of a built-in exception, as `super()` finds it: it keeps its arguments.
     ExceptionInit(Rc<Exception>),
-    /// A logger: whatever it is told is swallowed.
+    /// A logger: its messages are dropped.
     Logger,
 }
 

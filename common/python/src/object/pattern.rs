@@ -1,7 +1,7 @@
 //! Patterns of Python's `re`: compiled by `fancy-regex` after the translation of the dialects, searched as `re` searches.
 //!
 //! An empty match may touch the end of the match before it, as in Python since 3.7; one difference remains: where Python would
-//! then look for a longer match at the same place, the search goes on one character further.
+//! then look for a longer match at the same place, the search continues one character further.
 
 use super::{Object, value};
 use crate::error::{Result, Stop, attribute_error, type_error};
@@ -127,9 +127,9 @@ impl Match {
         self.groups.get(group).copied().flatten()
     }
 
-    /// An attribute that is no method.
+    /// An attribute that is not a method.
     pub(super) fn attribute(&self, name: &str) -> Option<Value> {
-        // The group that was closed last: of those that end at one place, the outermost, which has the lowest number.
+        // The group that was closed last: of the groups that end at one place, the outermost, which has the lowest number.
         let last = (1..self.groups.len()).filter(|group| self.span(*group).is_some());
         let last = last.max_by_key(|group| (self.span(*group).map(|(_, end)| end), std::cmp::Reverse(*group)));
         Some(match name {

@@ -144,7 +144,7 @@ impl Table {
         value(Object::Table(self))
     }
 
-    /// `concatenate_datasets`: columns by name; one that a part lacks is None there.
+    /// `concatenate_datasets`: columns by name; a column that a part lacks has None there.
     pub(crate) fn concatenate(budget: &mut Budget, tables: &[&Self]) -> Result<Self> {
         let mut names: Vec<Rc<str>> = Vec::new();
         for table in tables {

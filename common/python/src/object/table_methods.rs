@@ -7,7 +7,7 @@ use crate::place::Place;
 use crate::value::{Dict, DictCell, Slot, Value};
 use std::rc::Rc;
 
-/// Methods of a `DatasetDict`: those of a dict, and those of each of its data sets.
+/// Methods of a `DatasetDict`: a dict's, and the methods of each of its data sets.
 pub(crate) const SPLITS_METHODS: &[&str] = &[
     "add_column",
     "clear",

@@ -166,7 +166,7 @@ impl Class {
         }
     }
 
-    /// The classes above one with these bases: CPython's C3 linearization; `None` where there is no such order.
+    /// The classes above one with these bases: CPython's C3 linearization; `None` where no consistent order exists.
     pub(crate) fn linearized(bases: &[Value]) -> Option<Vec<Rc<Class>>> {
         let bases: Vec<Rc<Class>> = bases
             .iter()
@@ -230,7 +230,7 @@ impl Class {
         }
     }
 
-    /// The built-in class of exceptions that it stands below.
+    /// The built-in class of exceptions from which it derives.
     pub(crate) fn exception(&self) -> Option<&'static str> {
         self.bases.iter().find_map(|base| match base {
             Value::Class(class) => class.exception(),

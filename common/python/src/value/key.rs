@@ -13,7 +13,7 @@ pub(crate) enum Key {
     None,
     Ellipsis,
     Int(i128),
-    /// The bits of a float that is no integer; every NaN is one key, which CPython does only for one object.
+    /// The bits of a float that is not an integer; every NaN is one key, which CPython does only for one object.
     Float(u64),
     Text(Rc<str>),
     Bytes(Rc<[u8]>),

@@ -80,7 +80,7 @@ fn resized<'v>(table: &Table<'v>, least: usize) -> Option<Table<'v>> {
     Some(larger)
 }
 
-/// Puts a value at its hash, at one of the nine places after it, or at those that its hash names further.
+/// Puts a value at its hash, at one of the nine places after it, or at further places that its hash names.
 fn insert<'v>(table: &mut Table<'v>, value: &'v Value) -> Option<()> {
     const LINEAR_PROBES: usize = 9;
     let mask = table.len() - 1;

@@ -33,7 +33,7 @@ pub(crate) fn repr(value: &Value) -> String {
 /// Returns the result of `str(value)`.
 ///
 /// # Errors
-/// It has more bytes than may be made, or lies too deep; what a method of the file raises.
+/// It has more bytes than may be made, or is nested too deeply; any exception of a method of the file.
 pub(crate) fn written(interpreter: &mut Interpreter<'_>, value: &Value) -> Result<String> {
     match value {
         Value::Text(text) => Ok(text.to_string()),

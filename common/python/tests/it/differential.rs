@@ -1,6 +1,6 @@
-//! Random programs and small ones about single behaviours, with what CPython makes of them: `vectors/make.py` and
+//! Random programs and small ones about single behaviours, with CPython's results: `vectors/make.py` and
 //! `vectors/behaviours.py` write both. `COMPASS_PYTHON_VECTORS` names another file of
-//! such programs.
+//! programs in that form.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -46,7 +46,7 @@ fn repr(node: &Node) -> String {
     }
 }
 
-/// What differs; `None` where nothing does.
+/// Describes the difference; `None` without one.
 fn difference(program: &Value, has_words_of_parser: bool) -> Option<String> {
     let source = program["source"].as_str().unwrap();
     let evaluation = evaluate(Path::new("eval.py"), source.to_owned(), &Nothing, Limits::default());

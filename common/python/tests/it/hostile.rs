@@ -3,7 +3,7 @@
 use crate::configurations::{run_within, x};
 use compass_python::{Evaluation, Limits, Plain};
 
-/// Smaller than those of a run, so that reaching them takes no time.
+/// Smaller than a run's, so that reaching them takes no time.
 const LIMITS: Limits = Limits { steps: 1_000_000, bytes: 32 << 20, depth: 200, file_bytes: 1 << 20 };
 
 fn run(text: &str) -> Evaluation {
@@ -94,7 +94,7 @@ fn what_holds_itself_is_shown_as_cpython_shows_it() {
     assert!(wrong("x = []\nx.append(x)\n").contains("RecursionError"));
 }
 
-/// Of what holds itself twice: whatever goes through it ends at once, and says why.
+/// A value that holds itself twice: whatever goes through it ends at once, and reports why.
 #[test]
 fn what_goes_through_a_dict_that_holds_itself_ends() {
     let own = "a = {}\na['j'] = a\na['k'] = a\nb = {}\nb['j'] = b\nb['k'] = b\n";

@@ -28,7 +28,7 @@ const SCRIPTS: &[&str] = &[
      infer_cfg = dict(prompt_template=dict(type='PromptTemplate', template={label: rounds for label in 'ABCD'}), retriever=dict(type='ZeroRetriever'))\n",
 ];
 
-/// What parsers and evaluators stumble over.
+/// Texts that parsers and evaluators stumble over.
 const ODD: &[&str] = &[
     "\0",
     "\u{feff}",

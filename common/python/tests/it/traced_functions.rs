@@ -1,4 +1,4 @@
-//! What a function of a tree reaches is traced through the modules that it imports.
+//! Tracing of everything that a function of a tree reaches, through the modules that it imports.
 
 use compass_python::{LibrarySource, trace_function};
 use compass_types::function::FunctionSource;
