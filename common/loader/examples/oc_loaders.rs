@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p compass-loader --example oc_loaders -- COMMAND ROOT [DATA]`; ROOT holds the package `opencompass`:
 //! - `calls ROOT` prints what the files ask of classes that the table of splits does not know, each call once, as JSON;
-//! - `load ROOT DATA` reads such lines and prints the rows of each, or why there are none;
+//! - `load ROOT DATA` reads these lines and prints the rows of each, or the reason why there are none;
 //! - `corpus ROOT DATA [--list] [--all]` counts the files that are planned, and the reasons of the others. Data files that the
 //!   table of splits asks for are made, empty; what loader classes ask for must lie in DATA, or is made of what `examples.json`
 //!   there has for the class.

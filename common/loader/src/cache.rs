@@ -15,7 +15,7 @@ const FORMAT: &str = "compass rows 2";
 /// The file of a class that gives one data set for all splits.
 const WHOLE: &str = "rows.jsonl";
 
-/// What a class once came to.
+/// Earlier result of a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     looks: Vec<(Look, Option<String>)>,
@@ -45,7 +45,7 @@ impl Cache {
         self.0.join("records").join(format!("{digest}.json"))
     }
 
-    /// What the class came to, if all that was seen then is so now and its rows are there.
+    /// Returns the earlier result of the class, if all that was observed then is still so and its rows are there.
     pub(crate) fn known(&self, world: &LoaderWorld, call: &LoaderCall) -> Option<Record> {
         let bytes = regular_file::read(&self.record_path(world, call), regular_file::SMALL).ok()?;
         let record: Record = serde_json::from_slice(&bytes).ok()?;
@@ -67,7 +67,7 @@ impl Cache {
     /// Writes rows and record.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub(crate) fn keep(
         &self,
         world: &LoaderWorld,
@@ -80,7 +80,7 @@ impl Cache {
         let asked = serde_json::json!([FORMAT, call.class, call.parameters]);
         hasher.update(asked.to_string().as_bytes());
         for (look, what) in &looks {
-            // Where a file stands changes no row: its name and what it holds do.
+            // The path of a file changes no row: its name and its content do.
             let (kind, name) = match look {
                 Look::Source(path) => ("source", name(path)),
                 Look::Data(path) => ("data", name(path)),

@@ -8,7 +8,7 @@ use compass_python::{LibraryCall, LibraryFault, Limits, load_rows};
 use compass_settings::{LoadedRows, LoaderCall, LoaderWorld, NoRows, RowLoader, is_own};
 use std::path::PathBuf;
 
-/// What one class may use. Rows of a data set are more than a configuration is.
+/// Limits of one class. Rows of a data set are larger than a configuration.
 const LIMITS: Limits = Limits { steps: 500_000_000, bytes: 64 << 30, depth: 400, file_bytes: 8 << 20 };
 
 /// Evaluates loader classes and keeps their rows.
@@ -95,7 +95,7 @@ impl TreeLoader {
     }
 }
 
-/// What reads a class that is not read here.
+/// Help for a class that is not read here.
 const ELSEWHERE: &str = "read its rows with --python PATH, an interpreter that has OpenCompass, or run the rest with \
                          --skip-unsupported";
 

@@ -1,4 +1,4 @@
-//! What an evaluation saw of the world: enough to tell whether it would see the same again.
+//! Observations of an evaluation about the world: enough to tell whether it would see the same again.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub(crate) enum Look {
     Source(PathBuf),
     /// The digest of a data file.
     Data(PathBuf),
-    /// What stands at a path.
+    /// The kind of file at a path.
     Kind(PathBuf),
     /// The names in a folder.
     Names(PathBuf),
@@ -19,7 +19,7 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    /// What there is to be seen now; `None` where there is nothing.
+    /// Makes the observation now; `None` where there is nothing.
     pub(crate) fn now(&self, variables: &[(String, String)]) -> Option<String> {
         match self {
             Self::Source(path) | Self::Data(path) => digest(path),

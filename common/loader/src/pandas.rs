@@ -1,9 +1,9 @@
-//! What pandas makes of the fields of a csv file: a column of numbers is numbers, one of truth values is those, and the words for
-//! a missing value are none.
+//! Conversion of the fields of a csv file as by pandas: a column of numbers becomes numbers, one of truth values becomes truth
+//! values, and the words for a missing value become none.
 
 use serde_json::{Map, Number, Value};
 
-/// What stands for a missing value.
+/// Texts that mean a missing value.
 const MISSING: &[&str] = &[
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",

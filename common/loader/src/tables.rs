@@ -145,7 +145,7 @@ fn rows(
         let digest = observed::digest(path);
         world.saw(Look::Data(path.clone()), digest);
         let by_name = FileFormat::of(path);
-        // A document and lines are told apart by what the file holds.
+        // A document and lines are told apart by the file's content.
         let format = match kind {
             Some(FileFormat::Jsonl) => Some(FileFormat::Json),
             Some(kind) => Some(kind),

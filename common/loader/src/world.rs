@@ -44,7 +44,7 @@ impl<'w> TreeWorld<'w> {
         }
     }
 
-    /// Where a path of a loader leads: `./data/...` is below the data folder.
+    /// Resolves a path of a loader: `./data/...` is below the data folder.
     pub(crate) fn place(&self, path: &Path) -> PathBuf {
         if path.is_absolute() {
             return path.to_path_buf();
