@@ -64,7 +64,7 @@ fn write_man_pages(command: Command, folder: &Path) -> io::Result<()> {
     write_with_commands(&command, folder)
 }
 
-/// Writes the page of a built command, and those of its commands that are not hidden.
+/// Writes the page of a built command, and the pages of its commands that are not hidden.
 fn write_with_commands(command: &Command, folder: &Path) -> io::Result<()> {
     for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         write_with_commands(inner, folder)?;

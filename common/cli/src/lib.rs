@@ -1,4 +1,4 @@
-//! What the command lines of both programs share: exit codes, the width of the terminal and text within it, the version, completions
+//! Common parts of both programs' command lines: exit codes, the width of the terminal and text within it, the version, completions
 //! for shells, man pages.
 //!
 //! Not here: the flags and commands of a program, which its own package defines.

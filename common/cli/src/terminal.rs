@@ -1,4 +1,4 @@
-//! How wide the terminal is on which standard output is read.
+//! Width of the terminal on which standard output is read.
 
 use std::io::IsTerminal;
 

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// Where a word may be broken, behind the character.
+/// Characters behind which a word may be broken.
 const MARKS: [char; 6] = ['/', '_', '-', '.', ',', ':'];
 
 /// Narrower than this no line is made.
@@ -22,7 +22,7 @@ pub fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
         for (at, piece) in pieces(word, width - further).into_iter().enumerate() {
             let gap = usize::from(!is_empty && at == 0);
             let used = lines.last().map_or(0, |line| line.width());
-            // A piece of a word that is broken never stands beside the piece before it.
+            // A piece of a word that is broken is never on the line of the piece before it.
             if !is_empty && (at > 0 || used + gap + piece.width() > width) {
                 lines.push(" ".repeat(further));
                 is_empty = true;
@@ -44,7 +44,7 @@ pub fn wrapped_text(text: &str, width: Option<usize>, indent: usize) -> String {
     text.lines().flat_map(|line| wrapped(line, width, indent)).map(|line| line + "\n").collect()
 }
 
-/// Whether every line of a text fits.
+/// Returns whether every line of a text fits.
 pub fn fits(text: &str, width: Option<usize>) -> bool {
     width.is_none_or(|width| text.lines().all(|line| line.width() <= width))
 }
