@@ -1,15 +1,15 @@
-//! Python's pattern syntax in that of Rust's engines, where the two differ.
+//! Python's pattern syntax in the syntax of Rust's engines, where the two differ.
 //!
 //! - `\w`, `\W`, `\s`, `\S` mean Python's sets of characters, see `is_word` and `is_space`. `\b` keeps Rust's notion of a word,
 //!   which counts combining marks in.
 //! - `$` also matches before a newline that ends the text; `\Z` is the very end.
-//! - A brace that is not a quantifier stands for itself, `{,n}` is `{0,n}`; in a set `[`, `&` and `~` stand for themselves.
+//! - A brace that is not a quantifier is literal, `{,n}` is `{0,n}`; in a set `[`, `&` and `~` are literal.
 //! - Any punctuation may be escaped.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What `$` outside a set becomes.
+/// Translation of a `$` outside a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dollar {
     /// Python's: the end, or before a newline at the end. Needs look-ahead.

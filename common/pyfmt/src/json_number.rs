@@ -1,11 +1,11 @@
-//! Numbers of Python's `json` that the JSON here does not hold: whole numbers beyond 64 bits, and words for floats that are none.
+//! Numbers of Python's `json` that the JSON here does not hold: whole numbers beyond 64 bits, and words for NaN and infinities.
 
 use crate::whole_number::beyond_64_bits;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The JSON `text` with what stands for them ([`crate::digits_beyond_64_bits`]) in place of whole numbers beyond 64 bits; a float
-/// would not be that number.
+/// The JSON `text` with placeholders ([`crate::digits_beyond_64_bits`]) for whole numbers beyond 64 bits; a float would not be
+/// that number.
 pub fn whole_numbers_kept(text: &str) -> Cow<'_, str> {
     replaced(text, |word| is_beyond_64_bits(word).then(|| beyond_64_bits(word.to_owned()).to_string()))
 }
@@ -46,14 +46,14 @@ pub fn without_python_words(text: &str) -> Cow<'_, str> {
 /// `f64::MAX`.
 const GREATEST: &str = "1.7976931348623157e308";
 
-/// Whether it is a whole number that neither 64 bits with a sign nor 64 without one hold.
+/// Returns whether it is a whole number that fits into 64 bits neither with a sign nor without one.
 pub(crate) fn is_beyond_64_bits(word: &str) -> bool {
     let digits = word.strip_prefix('-').unwrap_or(word);
     let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
     digits.len() > 18 && is_whole && word.parse::<i64>().is_err() && word.parse::<u64>().is_err()
 }
 
-/// What stands outside of quotation marks, between brackets, commas, colons and white space.
+/// Returns the words outside of quotation marks, between brackets, commas, colons and white space.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What CPython prints, reads and draws, to the byte: prompts, answers and shots must be the peers' own.
+//! CPython's printing, reading and drawing, to the byte: prompts, answers and shots must be the peers' own.
 
 mod dialect;
 mod float_text;

@@ -1,4 +1,4 @@
-//! What CPython takes for a letter, a digit, white space and a number, where Rust's own notions differ.
+//! Letters, digits, white space and numbers as CPython sees them, where Rust's own notions differ.
 //!
 //! `\w` of Python's `re` is `str.isalnum` or `_`: no combining marks, which the `regex` crate counts in. `\s` is
 //! `str.isspace`, which holds U+001C to U+001F. `\d` is the same on both sides.
@@ -6,7 +6,7 @@
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Whether Python's `re` matches `\w`: the categories letter and number, and the underscore.
+/// Returns whether Python's `re` matches `\w`: the categories letter and number, and the underscore.
 pub fn is_word(c: char) -> bool {
     #[expect(clippy::expect_used, reason = "a constant pattern that every test compiles")]
     static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\p{L}\p{N}_]").expect("a valid pattern"));
@@ -16,7 +16,7 @@ pub fn is_word(c: char) -> bool {
     }
 }
 
-/// Whether Python's `re` matches `\s`, and `str.strip` strips.
+/// Returns whether Python's `re` matches `\s`, and `str.strip` strips.
 pub fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
@@ -26,7 +26,7 @@ pub fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// `str(None)`: what stands for an answer where the original returns nothing.
+/// `str(None)`: replaces an answer where the original returns nothing.
 pub const NONE: &str = "None";
 
 /// Characters that `str.isdigit` counts beyond the decimal digits: superscripts, digits in circles and the like.
@@ -53,7 +53,7 @@ const DIGITS: [(char, char); 20] = [
     ('\u{1f100}', '\u{1f10a}'),
 ];
 
-/// Whether `str.isdigit` holds for the character.
+/// Returns whether `str.isdigit` holds for the character.
 pub fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || is_decimal(c) || DIGITS.iter().any(|&(first, last)| (first..=last).contains(&c))
 }
@@ -93,7 +93,7 @@ fn plain(text: &str) -> Option<String> {
 
 /// A decimal digit of any script as ASCII, everything else as it is.
 ///
-/// Unicode assigns decimal digits in unbroken runs from zero to nine, so the place in its run tells the value.
+/// Unicode assigns decimal digits in unbroken runs from zero to nine, so the place in its run gives the value.
 fn ascii_digit(c: char) -> char {
     if c.is_ascii() || !is_decimal(c) {
         return c;

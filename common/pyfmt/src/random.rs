@@ -87,7 +87,7 @@ impl PythonRandom {
         y ^ (y >> 18)
     }
 
-    /// `getrandbits(bits)`: an integer of so many random bits, at most 64; 0 for none.
+    /// `getrandbits(bits)`: an integer of this many random bits, at most 64; 0 for none.
     pub fn getrandbits(&mut self, bits: u32) -> u64 {
         match bits {
             0 => 0,

@@ -1,4 +1,4 @@
-//! Python's string literals, wherever they stand: in files that hold `repr`s, and as answers, which some interfaces return so.
+//! Python's string literals, wherever they occur: in files that hold `repr`s, and as answers, which some interfaces return so.
 
 /// The value of a text that is nothing but one or more string literals; `None` for anything else.
 ///
@@ -51,7 +51,7 @@ fn literal(text: &str) -> Option<(String, &str)> {
 /// One literal without a prefix, and what follows it. Lines may end within it, whatever its quotes: files hold them so.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The fault, in words.
 pub(super) fn plain(text: &str) -> Result<(String, &str), &'static str> {
     let quote = text.get(..1).ok_or(UNENDED)?;
     let long = quote.repeat(3);
@@ -64,7 +64,7 @@ pub(super) fn plain(text: &str) -> Result<(String, &str), &'static str> {
 const UNENDED: &str = "a string does not end";
 const NO_CHARACTER: &str = "an escape names no character";
 
-/// Where `mark` first stands unescaped.
+/// Returns the position of the first unescaped `mark`.
 fn closing(body: &str, mark: &str) -> Option<usize> {
     let mut escaped = false;
     body.char_indices().find_map(|(at, c)| {

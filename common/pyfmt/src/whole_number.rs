@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// The key. No JSON that a person writes has it.
 pub(crate) const KEY: &str = "\u{0}int";
 
-/// The number as JSON: as it is within 64 bits, else the table that stands for it.
+/// The number as JSON: as it is within 64 bits, else the table that represents it.
 pub fn whole_number(number: i128) -> Value {
     match (i64::try_from(number), u64::try_from(number)) {
         (Ok(number), _) => number.into(),
@@ -18,7 +18,7 @@ pub fn whole_number(number: i128) -> Value {
     }
 }
 
-/// The table that stands for a number of these digits.
+/// The table that represents a number of these digits.
 pub(crate) fn beyond_64_bits(digits: String) -> Value {
     Value::Object(Map::from_iter([(KEY.to_owned(), Value::String(digits))]))
 }
@@ -50,7 +50,7 @@ fn digits_beyond_64_bits_of(entries: &Map<String, Value>) -> Option<&str> {
     (!unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
 }
 
-/// Returns true if the value holds such a number.
+/// Returns true if the value holds a number beyond 64 bits.
 pub fn holds_beyond_64_bits(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(holds_beyond_64_bits),
