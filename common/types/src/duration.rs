@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What to write instead of what is not a time.
+/// Help for a text that is not a time.
 pub const DURATION_HELP: &str = "write a number and s, m, h or d, such as 90s, 10m, 24h or 7d";
 
 /// Reads a time; `None` for anything else.

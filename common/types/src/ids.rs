@@ -23,7 +23,7 @@ number_id!(
     TaskId(u32)
 );
 number_id!(
-    /// Which time a task is being tried; grows by one with every grant and is durable before the grant is sent.
+    /// Number of the try of a task; grows by one with every grant and is durable before the grant is sent.
     Attempt(u32)
 );
 number_id!(

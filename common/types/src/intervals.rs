@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A set of `u32` held as sorted, disjoint, non-adjacent half-open intervals `[first, end)`.
 ///
-/// Read from outside, intervals must be sorted, disjoint and not adjacent: a file or a peer that says otherwise is damaged.
+/// Intervals that are read from outside must be sorted, disjoint and not adjacent: otherwise the file or the peer is damaged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(u32, u32)>")]
 pub struct IntervalSet(Vec<(u32, u32)>);
@@ -81,17 +81,17 @@ impl IntervalSet {
         self.0.iter().flat_map(|&(first, end)| first..end)
     }
 
-    /// How many indices the set holds.
+    /// Returns the number of indices in the set.
     pub fn len(&self) -> u32 {
         self.0.iter().map(|(first, end)| end - first).sum()
     }
 
-    /// Whether the set holds nothing.
+    /// Returns whether the set holds nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `index` is in the set.
+    /// Returns whether `index` is in the set.
     pub fn contains(&self, index: u32) -> bool {
         let after = self.0.partition_point(|&(first, _)| first <= index);
         after > 0 && index < self.0[after - 1].1

@@ -1,4 +1,4 @@
-//! What everything else is said in: identities, sets of samples, results of samples, lengths of time.
+//! Vocabulary of all other packages: identities, sets of samples, results of samples, lengths of time.
 //!
 //! Plain values without I/O, which every other package may use.
 

@@ -1,7 +1,7 @@
 //! Paths that are called otherwise in another place: `model_weights:s3://bucket/` in one cluster, `/cpfs/weights/` in another.
 
-/// `path` with its longest beginning among `rules` replaced; `None` when none fits. A rule fits whole names only: `/a/b` is
-/// no beginning of `/a/bc`.
+/// Returns `path` with its longest prefix among `rules` replaced; `None` when none fits. A rule fits whole names only: `/a/b` is
+/// not a prefix of `/a/bc`.
 pub fn map_path(rules: &[(String, String)], path: &str) -> Option<String> {
     let fits = |from: &str| {
         let rest = path.strip_prefix(from);

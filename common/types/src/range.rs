@@ -1,4 +1,4 @@
-//! Which rows of a split are used: `test_range` and `train_range` as OpenCompass understands them.
+//! Selection of the rows of a split: `test_range` and `train_range` as OpenCompass understands them.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ pub enum RangeSpec {
     /// Every row.
     #[default]
     All,
-    /// So many rows, drawn with CPython's `random.Random(n).shuffle`; 0 and anything from the length up means all.
+    /// This many rows, drawn with CPython's `random.Random(n).shuffle`; 0 and anything from the length up means all.
     Count(i64),
-    /// Such a share of the rows, drawn likewise.
+    /// This share of the rows, drawn likewise.
     Fraction(f64),
     /// One or more Python slices applied in turn: `[:100]`, `[:50][0:8]`.
     Slices(String),

@@ -1,4 +1,4 @@
-//! What a worker found out about one sample: the unit of exactly-once accounting.
+//! Result of one sample from a worker: the unit of exactly-once accounting.
 //!
 //! Holds raw scores, never metrics: a metric is a fold over these, made by `evaluator`.
 
@@ -10,12 +10,12 @@ use std::fmt;
 pub struct SampleResult {
     /// The sample's position in its data set.
     pub index: u32,
-    /// What was done to the prompt to make it fit.
+    /// Changes to the prompt that made it fit.
     pub fit: PromptFit,
     pub outcome: Outcome,
 }
 
-/// How the prompt met the model's limits. Over several options: of the one that lost most.
+/// Fit of the prompt into the model's limits. For several options: the fit of the one that lost most.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptFit {
     /// Shots that stayed, counted from the first.
@@ -24,8 +24,8 @@ pub struct PromptFit {
     pub tokens: u32,
     /// Tokens before truncation, when even without shots the text was too long; 0 when it fitted.
     pub truncated_from: u32,
-    /// Digest of what messages became: the text of the chat template, or what was sent to an endpoint. `None` where the prompt is
-    /// a text as it stands.
+    /// Digest of the text that messages became: the text of the chat template, or of the request to an endpoint. `None` where the
+    /// prompt is a text already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sha: Option<PromptSha>,
     /// Rendered prompt of a sample that failed after rendering; at most [`MOST_RENDERED`] bytes of it.
@@ -59,7 +59,7 @@ pub enum Outcome {
     Rolling(RollingScore),
     /// One per sequence asked for; for a conversation, one per answer of the assistant.
     Generated(Vec<Generation>),
-    /// What became of the programs of a sample, in order of its answers.
+    /// Outcomes of the programs of a sample, in order of its answers.
     Executed(Vec<Execution>),
     /// No score: the sample itself cannot be run, on any worker.
     Failed { reason: String },
@@ -72,7 +72,7 @@ pub enum Outcome {
 pub struct PplScore {
     /// Sum over t2..tn of -log p(t_j | t_<j), natural logarithm, fp32 log-softmax.
     pub nll_sum: f64,
-    /// n: tokens of the text, BOS counted; with a normaliser, those of the answer.
+    /// n: tokens of the text, BOS counted; with a normaliser, tokens of the answer.
     pub tokens: u32,
     /// With `normalizing_str`: the same answer after that text.
     pub normalizer: Option<NormalizerScore>,
@@ -112,7 +112,7 @@ pub struct LoglikelihoodScore {
     pub sum: f64,
     /// Tokens of the continuation.
     pub tokens: u32,
-    /// Whether every token of the continuation was the most probable one.
+    /// Set if every token of the continuation was the most probable one.
     pub is_greedy: bool,
 }
 
@@ -165,7 +165,7 @@ pub enum ThinkingEnd {
     Ended,
 }
 
-/// Why a generation ended.
+/// Reason why a generation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
@@ -177,7 +177,7 @@ pub enum Finish {
     Eos,
 }
 
-/// What became of an answer as a program.
+/// Outcome of an answer as a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
     pub class: ExecutionClass,
@@ -189,7 +189,7 @@ pub struct Execution {
     pub answer: String,
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionClass {

@@ -35,7 +35,7 @@ impl Rng {
         drawn.clamp(first, last)
     }
 
-    /// True so many times in a thousand.
+    /// Returns true this many times in a thousand.
     pub fn chance(&mut self, per_mille: u64) -> bool {
         self.below(1000) < per_mille
     }
