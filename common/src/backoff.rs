@@ -2,7 +2,7 @@
 //!
 //! Full jitter spreads many workers that lost one master at one moment better than a fixed wait with a little noise
 //! does (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). Built on `backon`, not on the crate
-//! named `backoff`, which is no longer maintained (RUSTSEC-2025-0012). What may be retried is said by the errors.
+//! named `backoff`, which is no longer maintained (RUSTSEC-2025-0012). The errors decide what may be retried.
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! File descriptors of this process: how many are open, how many there may be, and which errors say that there are none.
+//! File descriptors of this process: the number of open ones, the limit, and the errors when none is left.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
@@ -25,7 +25,7 @@ impl Descriptors {
         }
     }
 
-    /// Whether nine tenths of the limit, or all but a few, are open.
+    /// Returns whether nine tenths of the limit, or all but a few, are open.
     pub fn are_scarce(self) -> bool {
         let left = self.limit.saturating_sub(self.open);
         left < RESERVE || left < self.limit / 10
@@ -42,7 +42,7 @@ pub fn raise_limit() {
     }
 }
 
-/// Whether the process (EMFILE) or the system (ENFILE) has no file descriptor left: trouble of the host, never of a file.
+/// Returns whether the process (EMFILE) or the system (ENFILE) has no file descriptor left: trouble of the host, never of a file.
 pub fn is_exhaustion(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let code = error.raw_os_error();
@@ -75,7 +75,7 @@ mod tests {
     fn an_open_file_is_counted() {
         let before = Descriptors::count().unwrap();
         let files: Vec<_> = (0..8).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
-        // Other tests of this process open and close files meanwhile, never so many.
+        // Other tests of this process open and close files meanwhile, but never this many.
         assert!(Descriptors::count().unwrap().open + 4 > before.open + files.len() as u64);
     }
 

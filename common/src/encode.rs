@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-/// A value that JSON cannot hold: a path that is not UTF-8, a map whose keys are no text.
+/// A value that JSON cannot hold: a path that is not UTF-8, a map whose keys are not texts.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {what} as JSON")]
 pub struct EncodeError {

@@ -1,15 +1,15 @@
-//! What files of this machine tell about NVIDIA GPUs, without a tensor library: those that this process may use, the driver,
+//! NVIDIA GPUs according to files of this machine, without a tensor library: the GPUs that this process may use, the driver,
 //! and GPUs that no driver serves.
 
 use std::fs;
 use std::path::Path;
 
-/// What the machine shows.
+/// GPUs and driver of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GpuFiles {
-    /// Whether the driver shows a GPU that this process may open.
+    /// Set if the driver shows a GPU that this process may open.
     pub usable: bool,
-    /// Whether the driver is there.
+    /// Set if the driver is there.
     pub driver: bool,
     /// NVIDIA GPUs on the PCI bus, which a container without them shows as well.
     pub on_bus: usize,
@@ -37,7 +37,7 @@ impl GpuFiles {
         Self { usable, driver, on_bus: gpus.count() }
     }
 
-    /// Says that there are GPUs which no driver serves here, with a remedy; `None` where that is not so.
+    /// Describes GPUs that no driver serves here, with a remedy; `None` without any.
     pub fn no_driver(&self) -> Option<String> {
         let lacks_driver = !self.usable && !self.driver && self.on_bus > 0;
         lacks_driver.then(|| {
@@ -49,19 +49,19 @@ impl GpuFiles {
         })
     }
 
-    /// Says that no GPU is shown here, with what those on the bus lack.
+    /// Describes the lack of a GPU here, with the reason if GPUs are on the bus.
     pub fn none_shown(&self) -> String {
         let why = self.no_driver().map_or_else(String::new, |why| format!(": {why}"));
         format!("shows no NVIDIA GPU{why}")
     }
 }
 
-/// Whether the driver shows this process a GPU that it may open; a guess without a tensor library.
+/// Returns whether the driver shows this process a GPU that it may open; a guess without a tensor library.
 pub fn sees_gpu() -> bool {
     GpuFiles::here().usable
 }
 
-/// Whether a value of CUDA_VISIBLE_DEVICES hides every GPU; CUDA reads the list up to the first -1.
+/// Returns whether a value of CUDA_VISIBLE_DEVICES hides every GPU; CUDA reads the list up to the first -1.
 pub fn hides_all(visible: &str) -> bool {
     let first = visible.split(',').next().unwrap_or_default().trim();
     first.is_empty() || first.starts_with('-')

@@ -1,4 +1,4 @@
-//! What a job says where no terminal is its own: the latest lines in memory for clients that follow it, all of them in a file.
+//! Log of a job that has no terminal: the latest lines in memory for clients that follow it, all of them in a file.
 
 use crate::log_time::timed_lines;
 use crate::regular_file;
@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
-/// Lines that are kept for those who begin to follow later.
+/// Lines that are kept for clients that begin to follow later.
 const KEPT: usize = 2_000;
 
-/// A piece of what a job says.
+/// A piece of a job's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogLine {
     /// A line for standard error.
@@ -75,7 +75,7 @@ impl JobLog {
     fn add(&self, line: LogLine, text: &str) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &mut held.file {
-            // It is for people; a full disk is told by those who need one.
+            // It is for people; a full disk is reported by writers that depend on it.
             let _ = file.write_all(text.as_bytes());
         }
         held.lines.push_back(line);

@@ -1,7 +1,7 @@
-//! What invites a worker: which master to trust, and a word that this master knows.
+//! Join token of a worker: the master to trust, and a word that this master knows.
 //!
 //! `compass-1.<id>.<secret>.<authority>`: the id names the token in lists, the secret proves that the worker was invited, and the digest
-//! of the masters' authority lets the worker recognise them before it tells the secret to anybody.
+//! of the masters' authority lets the worker recognise them before it sends the secret to anybody.
 
 use compass_types::ids::Digest;
 use compass_types::secret::Secret;
@@ -11,7 +11,7 @@ const KIND: &str = "compass-1";
 /// Longest id and secret: what is longer came from elsewhere.
 const LONGEST: usize = 200;
 
-/// What a worker joins with: which master to trust, and a secret that this master knows.
+/// Token with which a worker joins: the master to trust, and a secret that this master knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinToken {
     pub id: String,
@@ -20,7 +20,7 @@ pub struct JoinToken {
     pub authority: Digest,
 }
 
-/// Why a text is not a token. Says nothing of what it held.
+/// Reason why a text is not a token; messages never contain the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     #[error("it is empty")]
@@ -62,20 +62,20 @@ impl JoinToken {
     }
 }
 
-/// The name of the file with a master's token in a folder of such: `<host>_<port>`.
+/// The name of the file with a master's token in a folder of tokens: `<host>_<port>`.
 pub fn file_name(host: &str, port: u16) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
     let host: String = host.trim_matches(['[', ']']).chars().map(plain).collect();
     format!("{host}_{port}")
 }
 
-/// What stands in the place of a loopback address in such a name: a home that several hosts share has one `127.0.0.1`, and
-/// each of them a master there.
+/// Returns the name that replaces a loopback address in the name of a token's file: a home that several hosts share has one
+/// `127.0.0.1`, and each of them a master there.
 pub fn loopback_name(node: &str) -> String {
     format!("loopback-{node}")
 }
 
-/// Whether a host, as people write it, is this very one.
+/// Returns whether a host, as people write it, is this very one.
 pub fn is_loopback(host: &str) -> bool {
     let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())

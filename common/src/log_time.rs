@@ -26,7 +26,7 @@ pub(crate) fn timed_lines(text: &str) -> String {
     text.lines().map(|line| timed(line) + "\n").collect()
 }
 
-/// A line without the time that stands before it already.
+/// A line without the time that it already begins with.
 fn untimed(line: &str) -> &str {
     const FORM: &[u8] = b"0000-00-00T00:00:00Z  ";
     let is_time = |time: &[u8]| {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Largest file with a secret.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Why a secret is not read.
+/// Reason why a secret is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateFileError {
     #[error("cannot read {path}")]
@@ -66,7 +66,7 @@ fn is_exposed(file: &Metadata) -> bool {
 /// Makes a folder that only its owner enters, with those above it. One that is there keeps its mode.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
@@ -81,7 +81,7 @@ pub fn options() -> OpenOptions {
 /// Takes the rights of others away from a file that an earlier version made.
 ///
 /// # Errors
-/// Those of the system: it is another user's.
+/// Errors of the system: it is another user's.
 pub fn close_to_others(file: &File) -> io::Result<()> {
     match file.metadata()?.mode() & 0o077 {
         0 => Ok(()),

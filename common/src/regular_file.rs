@@ -15,7 +15,7 @@ pub const LARGE: u64 = 4 << 30;
 /// Opens a regular file; symbolic links are followed.
 ///
 /// # Errors
-/// Those of the system; [`io::ErrorKind::IsADirectory`] or [`io::ErrorKind::InvalidInput`] with what it is instead.
+/// Errors of the system; [`io::ErrorKind::IsADirectory`] or [`io::ErrorKind::InvalidInput`] with the actual kind of file.
 pub fn open(path: &Path) -> io::Result<File> {
     // Asked before it is opened, since to open a device may be to act; a pipe that took its place meanwhile blocks no process.
     check(&std::fs::metadata(path)?)?;
@@ -65,7 +65,7 @@ pub fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a regular file to append to it; makes it where there is none.
+/// Opens a regular file to append to it; makes it if it is missing.
 ///
 /// # Errors
 /// As [`open`].
@@ -84,7 +84,7 @@ pub fn append(path: &Path) -> io::Result<File> {
 /// Makes a file durable, or the names in a folder.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub fn sync(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

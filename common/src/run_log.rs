@@ -1,6 +1,6 @@
-//! What a run says on the screen, in a file beside its results: a terminal is closed, and the question comes in the morning.
+//! Output of a run on the screen, kept in a file beside its results: a terminal is closed, and the question comes in the morning.
 //!
-//! What was said before the run had a folder is kept until it has one.
+//! Output from before the run had a folder is kept until it has one.
 
 use crate::log_time::timed_lines;
 use crate::regular_file;
@@ -20,7 +20,7 @@ struct RunLog {
     early: Vec<u8>,
 }
 
-/// From now on all that this process says stands at the end of the file at `path` as well, and what it has said before.
+/// From now on all output of this process is also appended to the file at `path`, with the earlier output first.
 ///
 /// # Errors
 /// It cannot be written.
@@ -31,7 +31,7 @@ pub fn keep_in(path: &Path) -> io::Result<()> {
     LOG.lock().unwrap_or_else(PoisonError::into_inner).open(regular_file::append(path)?)
 }
 
-/// Text of a program for people: each of its lines begins with the time.
+/// Writes text of a program for people: each of its lines begins with the time.
 pub(crate) fn said(text: &str) {
     let lines = timed_lines(text);
     LOG.lock().unwrap_or_else(PoisonError::into_inner).add(&plain(lines.as_bytes()));
@@ -53,7 +53,7 @@ impl RunLog {
 
     fn add(&mut self, bytes: &[u8]) {
         match &mut self.file {
-            // It is for people; a full disk is told by those who need one.
+            // It is for people; a full disk is reported by writers that depend on it.
             Some(file) => drop(file.write_all(bytes)),
             None if self.early.len() + bytes.len() <= MOST_KEPT => self.early.extend_from_slice(bytes),
             None => {}

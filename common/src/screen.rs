@@ -5,7 +5,7 @@ use crate::status_output;
 use std::io::{self, Write};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Standard error, and the run's file; what a job of a server is warned of stands in its own log too.
+/// Standard error, and the run's file; warnings of a server's job also go into the job's own log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Screen;
 

@@ -1,7 +1,7 @@
 //! The two streams that a person reads: data on standard output, everything else on standard error.
 //!
 //! A reader that goes away (`| head`) must not end a run, as the macros of the standard library would. Where several jobs
-//! run in one process the output of each goes into a log of its own: that of whatever runs in [`with_log`].
+//! run in one process the output of each goes into a log of its own: the log given to [`with_log`].
 
 use crate::job_log::{JobLog, LogLine};
 use crate::log_time::timed;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Progress bars that are drawn at present.
 static BARS: AtomicUsize = AtomicUsize::new(0);
 
-/// Goes to the beginning of the line and clears it: what a terminal does with it.
+/// Goes to the beginning of the line and clears it, on a terminal.
 const CLEAR_LINE: &str = "\r\x1b[2K";
 
 tokio::task_local! {
@@ -27,7 +27,7 @@ tokio::task_local! {
 #[error("cannot write to standard output")]
 pub struct OutputError(#[source] pub io::Error);
 
-/// A line on standard error. Where it cannot be read, nothing is said.
+/// A line on standard error. Where it cannot be read, nothing is printed.
 pub fn print_status(line: impl Display) {
     if let Ok(job_log) = JOB_LOG.try_with(Arc::clone) {
         job_log.write(LogLine::Status(line.to_string()));
@@ -53,7 +53,7 @@ pub fn print_timed(line: impl Display) {
 
 /// Adds an event to the log of the job that runs here, if one has a log of its own.
 pub(crate) fn to_job_log(event: &[u8]) {
-    // Where there is no such log, standard error alone has it.
+    // Without a log of the job, standard error alone has it.
     let _ = JOB_LOG.try_with(|job_log| job_log.event(&String::from_utf8_lossy(event)));
 }
 
@@ -65,13 +65,13 @@ pub(crate) fn to_stderr(text: &[u8]) {
     let _ = io::stderr().write_all(&bytes);
 }
 
-/// What makes room where so many bars are drawn.
+/// Returns the bytes that make room where this many bars are drawn.
 fn over_bars(bars: usize) -> &'static str {
     if bars > 0 { CLEAR_LINE } else { "" }
 }
 
-/// A progress bar has the last line of standard error for as long as this lives: a line that is said meanwhile does not
-/// begin behind it. Where standard error is no terminal this does nothing.
+/// A progress bar that has the last line of standard error for as long as this lives: a line that is printed meanwhile does not
+/// begin behind it. Where standard error is not a terminal this does nothing.
 #[derive(Debug)]
 pub struct BarLine(bool);
 
@@ -90,7 +90,7 @@ impl Drop for BarLine {
     }
 }
 
-/// A line for the person at the terminal alone: no log gets it, and nothing is said where it is not a terminal.
+/// A line for the person at the terminal alone: no log gets it, and nothing is printed where it is not a terminal.
 pub fn print_to_terminal(line: impl Display) {
     if is_terminal() {
         to_stderr(format!("{line}\n").as_bytes());
@@ -103,7 +103,7 @@ pub fn report(findings: impl Into<Diagnostics>) {
     print_status(findings.into().render(colour));
 }
 
-/// Whether `NO_COLOR` is set.
+/// Returns whether `NO_COLOR` is set.
 pub(crate) fn refuses_colour() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
@@ -126,12 +126,12 @@ pub fn print(text: impl Display) -> io::Result<()> {
     }
 }
 
-/// Whether somebody looks at standard error as it is written.
+/// Returns whether somebody looks at standard error as it is written.
 pub fn is_terminal() -> bool {
     JOB_LOG.try_with(|_| ()).is_err() && io::stderr().is_terminal()
 }
 
-/// Lets everything that `future` says go into `job_log`.
+/// Directs all output of `future` to `job_log`.
 pub async fn with_log<F: Future>(job_log: Arc<JobLog>, future: F) -> F::Output {
     JOB_LOG.scope(job_log, future).await
 }

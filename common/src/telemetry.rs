@@ -11,7 +11,7 @@ pub const LOG_VARIABLE: &str = "COMPASS_LOG";
 /// The variable that chooses how lines look: `text`, or `json` for one object per line.
 pub const FORMAT_VARIABLE: &str = "COMPASS_LOG_FORMAT";
 
-/// Why logging could not be set up.
+/// Reason why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// The level, or the variable, is not a filter.
@@ -29,7 +29,8 @@ pub enum TelemetryError {
 /// error is not a terminal or `NO_COLOR` is set.
 ///
 /// # Errors
-/// [`TelemetryError::Filter`] for a malformed filter, [`TelemetryError::Format`] for an unknown format, [`TelemetryError::Installed`] at a second call.
+/// [`TelemetryError::Filter`] for a malformed filter, [`TelemetryError::Format`] for an unknown format,
+/// [`TelemetryError::Installed`] at a second call.
 pub fn init(level: &str) -> Result<(), TelemetryError> {
     use tracing_subscriber::util::SubscriberInitExt;
     let text = std::env::var(LOG_VARIABLE).ok().filter(|text| !text.is_empty()).unwrap_or_else(|| level.into());
@@ -67,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_second_installation_is_refused() {
-        // Another test of this process may have been first; after this line one subscriber stands in any case.
+        // Another test of this process may have been first; after this line there is one subscriber in any case.
         let _ = init("warn");
         assert!(matches!(init("warn"), Err(TelemetryError::Installed(_))));
     }

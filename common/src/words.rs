@@ -31,7 +31,7 @@ pub fn counted(number: impl Into<u64>, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// What there is of a kind: `the only job is a`, `the jobs are a, b`.
+/// Lists the names of a kind: `the only job is a`, `the jobs are a, b`.
 pub fn those(noun: &str, names: &[impl AsRef<str>]) -> String {
     match names {
         [one] => format!("the only {noun} is {}", one.as_ref()),
