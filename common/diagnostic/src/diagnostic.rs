@@ -6,10 +6,10 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// What was asked for is not done, or a number is not to be trusted.
+    /// The request is not carried out, or a number is not to be trusted.
     Error,
     /// Something is probably not what was meant.
     Warning,
@@ -49,7 +49,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// A lowercase fragment.
     pub message: String,
-    /// `None` for what the command line said, or for a file that could not be read at all.
+    /// `None` for an argument of the command line, or for a file that could not be read at all.
     pub(crate) place: Option<Box<(Origin, Snippet)>>,
     /// The remedy.
     pub help: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::diagnostic::Diagnostic;
 
-/// Findings in order, and what is said after them.
+/// Findings in order, and a closing sentence after them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     pub(crate) findings: Vec<Diagnostic>,
@@ -10,7 +10,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Errors for which nothing is started, which is said at the end.
+    /// Errors for which nothing is started, which the closing sentence states.
     pub fn nothing_started(errors: Vec<Diagnostic>) -> Self {
         let plural = if errors.len() == 1 { "" } else { "s" };
         let closing = format!("{} error{plural}; nothing was started", errors.len());
@@ -22,7 +22,7 @@ impl Diagnostics {
         Self::default().with_closing(text)
     }
 
-    /// Sets what is said at the end.
+    /// Sets the closing sentence.
     #[must_use]
     pub fn with_closing(mut self, text: impl Into<String>) -> Self {
         self.closing = Some(text.into());
@@ -34,12 +34,12 @@ impl Diagnostics {
         self.findings.iter()
     }
 
-    /// How many findings there are.
+    /// Returns the number of findings.
     pub fn count(&self) -> usize {
         self.findings.len()
     }
 
-    /// What is wrong, without severities, places and remedies: a line for each finding, and the closing sentence.
+    /// Returns the message without severities, places and remedies: a line for each finding, and the closing sentence.
     pub fn message(&self) -> String {
         let messages = self.findings.iter().map(|finding| finding.message.as_str()).chain(self.closing.as_deref());
         messages.collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! What a person reads when something is wrong: how bad it is, what, where, and what to do instead.
+//! Messages for a person when something is wrong: the severity, the finding, its place, and the remedy.
 //!
 //! Severities, places and remedies are values until the text is put on a screen: no other package writes `error:` or
 //! `= help:` into a text, and none reads them out of one.

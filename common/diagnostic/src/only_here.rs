@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a text that is put together by hand begins with, or has in it.
+/// Fragments of texts that are put together by hand.
 const BY_HAND: [&str; 5] = ["\"error: ", "\"warning: ", "\"note: ", "= help:", "= note:"];
 
 /// Lines that read what another program wrote.
@@ -21,7 +21,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The file without its tests, which stand at its end.
+/// The file without its tests, which are at its end.
 fn shipped(text: &str) -> &str {
     text.find("\n#[cfg(test)]\nmod tests {").map_or(text, |at| &text[..at])
 }

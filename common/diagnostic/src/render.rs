@@ -12,7 +12,7 @@ use annotate_snippets::renderer::{
 use annotate_snippets::{AnnotationKind, Level, Renderer};
 use std::fmt;
 
-/// Whether a text is for a terminal that shows colours.
+/// Use of colours, which a text for a terminal may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colour {
     #[default]
@@ -100,7 +100,7 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostics {
-    /// The text of all findings, without an end of line. Excerpts of files stand apart, findings without any do not.
+    /// Renders all findings, without an end of line; an empty line separates them if any shows an excerpt of a file.
     pub fn render(&self, colour: Colour) -> String {
         let apart = if self.findings.iter().any(|finding| finding.place.is_some()) { "\n\n" } else { "\n" };
         let texts = self.findings.iter().map(|finding| finding.render(colour)).chain(self.closing.clone());
