@@ -40,7 +40,7 @@ impl Engine {
 
 impl World {
     /// Returns the reason why a worker may begin what another has by now, if it may: its pool continues while it is cut off, or its
-    /// leader was replaced and could not learn it, since the store did not hear it or its answers were lost. Such a leader renews
+    /// leader was replaced and could not learn it, since the store was not reached or its answers were lost. This leader renews
     /// leases: a store that is away for everybody must not stop all work.
     fn excuse(&mut self, at: usize, job: usize) -> Option<&'static str> {
         if self.scenario.far.contains(&at) {

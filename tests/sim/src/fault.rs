@@ -5,17 +5,17 @@ use compass_types::seeded::Rng;
 /// Faults happen before this time.
 pub(super) const FAULTS_UNTIL: u64 = 25_000;
 
-/// In so many ways a broken worker changes results.
+/// Number of ways in which a broken worker changes results.
 pub(super) const GARBLES: u64 = 4;
 
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The worker's process is gone; another comes under its name after so long.
+    /// The worker's process is gone; another comes under its name after `back_after` ms.
     WorkerCrash { worker: usize, back_after: u64 },
-    /// The worker's process is stopped for so long.
+    /// The worker's process is stopped for `ms`.
     WorkerPause { worker: usize, ms: u64 },
-    /// Samples take the worker so many times as long.
+    /// Samples take the worker `times` times as long.
     WorkerSlow { worker: usize, times: u64, ms: u64 },
     /// The worker drains and goes; another comes under its name.
     WorkerDrain { worker: usize },
@@ -23,7 +23,7 @@ pub enum FaultKind {
     TimeIsUp { worker: usize },
     /// The worker's connection takes nothing for so long.
     Choke { worker: usize, ms: u64 },
-    /// The worker's job lets it go, as for another one: it leaves in good order and dials again.
+    /// The worker's connection takes nothing for `ms`.
     Release { worker: usize },
     /// An engine of the worker breaks, and its grant is handed back.
     EngineBreaks { worker: usize },
@@ -31,7 +31,7 @@ pub enum FaultKind {
     DeviceLost { worker: usize },
     /// The worker hands in samples that it was never granted, then claims a whole unit in its next hello.
     Lies { worker: usize },
-    /// So many of the worker's next results do not fit the plan, in one of several ways.
+    /// The next `results` results of the worker do not fit the plan, in one of several ways.
     Garbles { worker: usize, results: u32, way: u64 },
     /// The worker's connection breaks, with what is on it.
     Cut { worker: usize },
@@ -62,7 +62,7 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// Workers that lie, or whose memory is broken: never so many that none is left that is not barred.
+/// Draws workers that lie, or whose memory is broken: at least one that is not barred always remains.
 pub(super) fn draw_untrue(rng: &mut Rng, workers: usize) -> Vec<Fault> {
     let mut faults = Vec::new();
     if rng.chance(150) {
@@ -80,7 +80,7 @@ pub(super) fn draw_untrue(rng: &mut Rng, workers: usize) -> Vec<Fault> {
     faults
 }
 
-/// Draws what goes wrong among so many masters and workers.
+/// Draws a fault among this many masters and workers.
 pub(super) fn draw_kind(rng: &mut Rng, masters: usize, workers: usize) -> FaultKind {
     let (worker, master) = (rng.below(workers as u64) as usize, rng.below(masters as u64) as usize);
     let ms = if rng.chance(500) { rng.between(200, 3_000) } else { rng.between(3_000, 16_000) };

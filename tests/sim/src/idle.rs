@@ -15,7 +15,7 @@ const LONG_MS: u64 = 4_000;
 /// finishes first what it has begun elsewhere.
 const LONG_WITHOUT_WORKER_MS: u64 = 15_000;
 
-/// Since when things stand as they do.
+/// Time since which nothing has changed.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// Workers without anything to compute.

@@ -93,7 +93,7 @@ impl Links {
         let late = now < weather.lag_until && !(up && weather.answers);
         let lag = if late { rng.below(weather.lag + 1) } else { 0 };
         let base = now + rng.between(1, 12) + lag;
-        // The sender's kernel goes on trying until the partition is over.
+        // The sender's kernel continues to try until the partition is over.
         if now < weather.parted_until { base.max(weather.parted_until + rng.between(1, 400)) } else { base }
     }
 

@@ -1,7 +1,8 @@
 //! `sim`: plays histories of the control plane, seed by seed, and looks for one that breaks a rule.
 //!
 //! `--seeds N` plays that many (2000), `--from S` begins with another seed than 0, `--seed S` plays one and prints its
-//! whole history (with `--mutant NAME` under a fault of the protocol, with `--script NAME` of a script), `--mutants` shows after how many seeds each fault of the protocol is found, and in how many of them; with `--mutant NAME` that one. A
+//! whole history (with `--mutant NAME` under a fault of the protocol, with `--script NAME` of a script), `--mutants` shows after
+//! how many seeds each fault of the protocol is found, and in how many of them; with `--mutant NAME` that one. A
 //! history that breaks a rule is shrunk and printed. The last line is `seeds: N, violations: V`.
 
 use compass_sim::{Moved, Mutant, SCRIPTS, Scenario, run, shrink};

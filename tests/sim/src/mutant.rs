@@ -43,7 +43,7 @@ pub enum Mutant {
     QueuedTaskNeverMoved,
     /// A worker that holds results of a job is handed to whichever job wants a worker.
     HandedOverWithResults,
-    /// A worker that is to leave a job is told to end before its results are acknowledged.
+    /// A worker that is to leave a job is asked to end before its results are acknowledged.
     ReleasedIsDismissed,
     /// A worker that had to wait is not taken when a job wants it.
     WaitingNeverAssigned,
@@ -65,9 +65,9 @@ pub enum Mutant {
     CancelUnheard,
     /// A job gets more slots than its bound.
     BoundForgotten,
-    /// A pool that is to go on while it is cut off is not told so.
+    /// A pool that is to continue while it is cut off is not informed of that.
     OfflineTermsWithheld,
-    /// A leader is told that no further worker can come.
+    /// A leader learns that no further worker can come.
     SupplyDenied,
     /// A leader does not know in which pools a model loads.
     PlacesForgotten,

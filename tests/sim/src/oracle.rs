@@ -31,7 +31,7 @@ struct JobHistory {
     ever: BTreeMap<(u32, u32), BTreeSet<String>>,
     /// Workers that were ever granted a sample that asks this.
     askers: BTreeMap<(usize, u32), BTreeSet<String>>,
-    /// Grants that workers were told of.
+    /// Grants that workers know of.
     grants: BTreeSet<(String, GrantId)>,
     job: Arc<Job>,
     /// By what is asked: samples on which engines died, and how often.
@@ -156,7 +156,7 @@ impl Oracle {
         }
     }
 
-    /// From now on so many bytes of a segment exist.
+    /// Notes that this many bytes of a segment exist from now on.
     fn believe(&mut self, job: usize, name: &str, length: u64, disk: &Disk) {
         let before = self.jobs[job].lengths.insert(name.to_owned(), length).unwrap_or(0);
         if length < before {

@@ -9,7 +9,7 @@ use compass_scheduler::{ConnectionId, Event};
 use compass_types::ids::WorkerId;
 use v1::master_frame::Body;
 
-/// Interval at which a worker that waits is told so.
+/// Interval at which a waiting worker is notified.
 const WAIT_EVERY_MS: u64 = 2_000;
 /// Time for which a job that is over listens to its workers' reports.
 const LAST_REPORTS_MS: u64 = 5_000;
@@ -18,7 +18,7 @@ const LAST_REPORTS_MS: u64 = 5_000;
 #[derive(Debug)]
 pub(super) struct Waiting {
     hello: Box<v1::Hello>,
-    /// Set if its worker was told to wait.
+    /// Set if its worker was asked to wait.
     was_told: bool,
 }
 
@@ -164,7 +164,7 @@ impl World {
         });
     }
 
-    /// A job's stage is over in a process that goes on: its workers dial again.
+    /// A job's stage is over in a process that continues: its workers dial again.
     pub(super) fn stage_leaves(&mut self, at: usize, number: usize) {
         let (job, life) = (self.jobs[number].clone(), self.masters[at].life);
         for link in 0..self.links.all.len() {

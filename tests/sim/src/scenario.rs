@@ -11,7 +11,7 @@ pub struct FurtherJob {
     pub begins: u64,
     /// Its share of the workers grows with it.
     pub weight: u32,
-    /// As those of the first job.
+    /// As for the first job.
     pub units: Vec<u32>,
     pub kinds: Vec<u8>,
     pub task_samples: u32,
@@ -58,7 +58,7 @@ pub struct Scenario {
     pub at_once: u32,
     /// Characters that all samples of a unit begin with, as shots that they share.
     pub shared: u64,
-    /// Workers of a pool that goes on while it is cut off.
+    /// Workers of a pool that continues while it is cut off.
     pub far: Vec<usize>,
     /// A sample that no worker can run.
     pub poison: Option<(u32, u32)>,
@@ -81,7 +81,7 @@ pub struct Scenario {
     pub late: Vec<usize>,
 }
 
-/// One of so many samples is large.
+/// Ratio of all samples to large ones.
 const LARGE_EVERY: u32 = 5;
 
 impl Scenario {
@@ -349,7 +349,7 @@ impl Scenario {
         self
     }
 
-    /// Once in 500 histories, with so many samples as a job of users has.
+    /// Once in 500 histories, with as many samples as a user's job has.
     fn at_size(mut self, rng: &mut Rng) -> Self {
         if self.long_bytes == 0 && rng.chance(2) {
             let samples = rng.log_uniform(1_000, 100_000);

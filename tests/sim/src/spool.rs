@@ -24,7 +24,7 @@ impl SpoolUse {
     }
 }
 
-/// A file with room for so many bytes.
+/// A file with room for this many bytes.
 #[derive(Debug)]
 pub(super) struct SimSpool {
     bytes: Vec<u8>,

@@ -97,7 +97,7 @@ impl World {
                 let mut transaction = transaction.clone();
                 match self.mutant {
                     Some(Mutant::StaleEpochAccepted) => transaction.when.clear(),
-                    // The lead stands first, the count of commits after it.
+                    // The lead is first, the count of commits after it.
                     Some(Mutant::UnguardedLength) => transaction.when.truncate(1),
                     _ => {}
                 }

@@ -19,7 +19,7 @@ use v1::worker_frame::Body;
 /// Time for which a worker dials a master that does not answer, and time for which it waits for the answer to its hello.
 const CONNECT_MS: u64 = 3_000;
 const ANSWER_MS: u64 = 10_000;
-/// The pool that goes on while it is cut off.
+/// The pool that continues while it is cut off.
 pub(super) const FAR: &str = "far";
 /// Frames of one step at most: more are a loop without end.
 const MOST_FRAMES: u32 = 10_000;
@@ -558,7 +558,7 @@ impl World {
         let job = self.workers[at].job.unwrap_or_default();
         if let Some(Body::Results(results)) = body {
             let keys = results.samples.iter().map(|result| (job, results.unit, result.index));
-            // A result that does not fit is none: the worker is done with its sample, and others may begin it.
+            // A result that does not fit does not count: the worker is done with its sample, and others may begin it.
             let not_finite = self.scenario.not_finite.map(|(unit, index)| (0, unit, index));
             let (none, keys): (Vec<_>, Vec<_>) = keys.partition(|key| Some(*key) == not_finite);
             self.begun.retain(|key, _| !none.contains(key));

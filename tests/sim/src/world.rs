@@ -133,7 +133,7 @@ pub(super) enum Happening {
         digest: Digest,
         content: Result<Vec<u8>, BulkError>,
     },
-    /// The batch under way in a slot goes on.
+    /// The batch under way in a slot continues.
     Engine {
         worker: usize,
         life: u64,
@@ -347,7 +347,7 @@ impl World {
 
     /// A worker begins a sample: no other worker that is heard all the time has begun it.
     pub(super) fn begins_once(&mut self, at: usize, key: JobSample, is_excused: bool) {
-        // One that goes on while it is cut off, or whose leader was replaced and cannot learn it, may be at what others have by
+        // One that continues while it is cut off, or whose leader was replaced and cannot learn it, may be at what others have by
         // now: what is done twice then counts once.
         let (now, untrue) = (self.now, self.scenario.has_untrue_workers());
         self.tally.iter_mut().for_each(|tally| tally.begins(at));

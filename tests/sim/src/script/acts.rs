@@ -69,7 +69,7 @@ impl Play {
         self.fault(FaultKind::Lies { worker })
     }
 
-    /// So many of a worker's next results are of another kind than the plan asks for.
+    /// The next `results` results of a worker are of another kind than the plan asks for.
     pub(crate) fn garble(self, worker: usize, results: u32) -> Self {
         self.fault(FaultKind::Garbles { worker, results, way: 0 })
     }
@@ -87,7 +87,7 @@ impl Play {
         self.fault(FaultKind::MasterPause { master, ms })
     }
 
-    /// Every master that is stopped goes on.
+    /// Every master that is stopped continues.
     pub(crate) fn resume_masters(mut self) -> Self {
         for master in 0..self.world.masters.len() {
             self.world.masters[master].paused_until = self.world.now;

@@ -23,7 +23,7 @@ impl Play {
         found
     }
 
-    /// Every sample of every job has its own result, once; those of a job that was cancelled, where they have any.
+    /// Every sample of every job has its own result, once; samples of a cancelled job, if they have any.
     pub(crate) fn same_results(self) -> Self {
         self.same_results_but(|_| false)
     }

@@ -28,19 +28,19 @@ pub(crate) fn elapsed(ms: u64) -> Moment {
     Moment { after: ms, ..moment(format!("{ms} ms have passed"), |_| true) }
 }
 
-/// So many samples of all jobs are recorded.
+/// This many samples of all jobs are recorded.
 pub(crate) fn recorded(samples: usize) -> Moment {
     moment(format!("{samples} samples are recorded"), move |world| {
         (0..world.jobs.len()).map(|job| world.oracle.recorded(job)).sum::<usize>() >= samples
     })
 }
 
-/// So many samples of a job are recorded.
+/// This many samples of a job are recorded.
 pub(crate) fn recorded_of(job: usize, samples: usize) -> Moment {
     moment(format!("{samples} samples of job {job} are recorded"), move |world| world.oracle.recorded(job) >= samples)
 }
 
-/// So many samples are recorded of which a worker gave a result.
+/// This many samples are recorded for which a worker gave a result.
 pub(crate) fn recorded_by(worker: usize, samples: usize) -> Moment {
     moment(format!("{samples} samples of w{worker} are recorded"), move |world| {
         let Some(tally) = &world.tally else { return false };
@@ -48,14 +48,14 @@ pub(crate) fn recorded_by(worker: usize, samples: usize) -> Moment {
     })
 }
 
-/// A worker has begun so many samples.
+/// A worker has begun this many samples.
 pub(crate) fn begun(worker: usize, samples: u64) -> Moment {
     moment(format!("w{worker} has begun {samples} samples"), move |world| {
         world.tally.as_ref().is_some_and(|tally| tally.begun(worker) >= samples)
     })
 }
 
-/// The engines of a worker have given so many results.
+/// The engines of a worker have given this many results.
 pub(crate) fn computed(worker: usize, results: u64) -> Moment {
     moment(format!("w{worker} has computed {results} results"), move |world| {
         world.tally.as_ref().is_some_and(|tally| tally.computed(worker) >= results)
@@ -86,7 +86,7 @@ pub(crate) fn epoch(epoch: u64) -> Moment {
     epoch_of(0, epoch)
 }
 
-/// A job is led in this epoch, or a later one, by a process that goes on.
+/// A job is led in this epoch, or a later one, by a process that continues.
 pub(crate) fn epoch_of(job: usize, epoch: u64) -> Moment {
     moment(format!("job {job} is led in epoch {epoch}"), move |world| {
         world.masters.iter_mut().any(|master| master.led_job(job).is_some_and(|led| led.epoch.0 >= epoch))

@@ -54,7 +54,7 @@ impl Script {
         self.with(|scenario| scenario.masters = masters)
     }
 
-    /// So many workers of one slot.
+    /// This many workers of one slot.
     pub(crate) fn workers(self, workers: usize) -> Self {
         self.with(|scenario| scenario.workers = vec![1; workers])
     }
@@ -123,7 +123,7 @@ impl Script {
         self.with(|scenario| scenario.places.push((model, pool)))
     }
 
-    /// A worker of the pool that goes on while it is cut off.
+    /// A worker of the pool that continues while it is cut off.
     pub(crate) fn far(self, worker: usize) -> Self {
         self.with(|scenario| scenario.far.push(worker))
     }

@@ -1,4 +1,4 @@
-//! Every script holds over its seeds, and fails on its mutant; the book lists it with what it stands for.
+//! Every script holds over its seeds, and fails on its mutant; the book lists it with the tests that it replaces.
 
 use compass_sim::{Moved, Mutant, SCRIPTS};
 use std::collections::BTreeSet;
