@@ -1,4 +1,4 @@
-//! What a server answers, whole or broken.
+//! Answers of a server, whole or broken.
 
 use std::io::{self, Write};
 
@@ -8,11 +8,11 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// After so many bytes of the body the connection ends.
+    /// Bytes of the body after which the connection ends.
     pub(crate) cut: Option<usize>,
     /// The body is followed by spaces, for as long as the client takes them.
     pub(crate) endless: bool,
-    /// How long the client waits for it.
+    /// Time that the client waits for it.
     pub(crate) delay: std::time::Duration,
 }
 

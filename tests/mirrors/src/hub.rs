@@ -20,13 +20,13 @@ const LARGE: usize = 10_000;
 struct State {
     /// By repository and name.
     files: BTreeMap<(String, String), Arc<Vec<u8>>>,
-    /// After so many bytes of a large file the connection ends, so often still.
+    /// Bytes of a large file after which the connection ends, and how often that is still to happen.
     cut: Option<(usize, usize)>,
-    /// So many reads of large files are answered; the others wait.
+    /// Number of reads of large files that are answered; the others wait.
     answered: Option<usize>,
-    /// Whether large files arrive with a byte that is wrong.
+    /// Set if large files arrive with a byte that is wrong.
     is_damaged: bool,
-    /// What `Authorization` was sent where large files are kept.
+    /// Values of `Authorization` that were sent to the host of large files.
     leaked: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ struct State {
 pub struct HubMirror {
     server: Server,
     state: Arc<Mutex<State>>,
-    /// Where large files are kept: another host, as far as a client can tell.
+    /// Server of large files: another host, as far as a client can tell.
     large: Server,
 }
 
@@ -77,7 +77,7 @@ impl HubMirror {
         self.server.url()
     }
 
-    /// Where the hub itself and its large files are, for a proxy that gives them names.
+    /// Returns the addresses of the hub itself and of its large files, for a proxy that gives them names.
     pub fn addresses(&self) -> (SocketAddr, SocketAddr) {
         (self.server.address, self.large.address)
     }
@@ -99,7 +99,7 @@ impl HubMirror {
     /// Puts the files of a folder into a repository.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn put_folder(&self, repository: &str, folder: &Path) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
@@ -116,12 +116,12 @@ impl HubMirror {
         self.state().files.insert((repository.to_owned(), name.to_owned()), Arc::new(content.into()));
     }
 
-    /// The next `times` reads of large files end after so many bytes.
+    /// Ends the next `times` reads of large files after this many bytes.
     pub fn cut_large(&self, bytes: usize, times: usize) {
         self.state().cut = Some((bytes, times));
     }
 
-    /// After so many reads of large files the next ones wait, those that are running for good.
+    /// Answers this many more reads of large files; further ones wait, for good if they come before [`Self::release_large`].
     pub fn hold_large_after(&self, reads: usize) {
         self.state().answered = Some(reads);
     }
@@ -136,12 +136,12 @@ impl HubMirror {
         self.large.requests()
     }
 
-    /// Whether large files arrive damaged.
+    /// Sets whether large files arrive damaged.
     pub fn damage_large(&self, is_damaged: bool) {
         self.state().is_damaged = is_damaged;
     }
 
-    /// What `Authorization` the host of large files was sent.
+    /// Returns the values of `Authorization` that the host of large files was sent.
     pub fn leaked(&self) -> Vec<String> {
         self.state().leaked.clone()
     }

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a server does wrong now and then.
+/// Occasional fault of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Status 500.
@@ -30,25 +30,25 @@ impl Fault {
     pub const ALL: [Self; 5] = [Self::Error, Self::Cut, Self::Endless, Self::WrongCount, Self::NotJson];
 }
 
-/// How an endpoint behaves.
+/// Behaviour of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Time for an answer, for benchmarks; tests have [`Endpoint::hold_after`].
     pub latency: Duration,
     /// The key that every request must have.
     pub key: Option<String>,
-    /// So many of a thousand requests are answered with a fault, in turn of these.
+    /// Number of requests in a thousand that are answered with a fault, in turn of these.
     pub faults_per_mille: u32,
     pub faults: Vec<Fault>,
     /// Requests a second, and how many at once after a pause; others get 429.
     pub limit: Option<(f64, f64)>,
     /// `Retry-After` of refusals, in seconds.
     pub retry_after: Option<u32>,
-    /// So many requests at the beginning get 503.
+    /// Number of requests at the beginning that get 503.
     pub busy_at_first: u32,
     /// From this request on, counted from 0, all get this status.
     pub status: Option<(u32, u16)>,
-    /// Where all requests are redirected.
+    /// Address to which all requests are redirected.
     pub redirect: Option<String>,
     /// The status of a request with a message of the system's.
     pub refuses_system: Option<u16>,
@@ -84,7 +84,7 @@ impl Default for Script {
 pub struct Seen {
     /// Since the server began.
     pub at: Duration,
-    /// What it was answered with.
+    /// Status of the answer.
     pub status: u16,
     /// Its `max_tokens`.
     pub max_tokens: Option<u64>,
@@ -101,7 +101,7 @@ struct State {
     tokens: f64,
     filled: Duration,
     faults: usize,
-    /// Requests that have come to the latch, and how many of these may pass, in their order; all where nothing is said.
+    /// Requests that have come to the latch, and how many of these may pass, in their order; all of them if `None`.
     came: u32,
     may_pass: Option<u32>,
 }
@@ -139,7 +139,7 @@ impl Endpoint {
         Ok(Self { server, shared, script })
     }
 
-    /// What `url` of an endpoint takes.
+    /// Returns the value for `url` of an endpoint.
     pub fn url(&self) -> String {
         format!("{}/v1", self.server.url())
     }
@@ -154,7 +154,7 @@ impl Endpoint {
         lock(&self.shared.state).seen.clone()
     }
 
-    /// How often each prompt was answered.
+    /// Returns how often each prompt was answered.
     pub fn answers(&self) -> BTreeMap<String, u32> {
         lock(&self.shared.state).answers.clone()
     }
@@ -164,7 +164,7 @@ impl Endpoint {
         lock(&self.shared.state).most_at_once
     }
 
-    /// Answers so many requests in all, in the order in which they come, those before included; further ones are counted and wait.
+    /// Answers this many requests in all, in the order in which they come, earlier ones included; further ones are counted and wait.
     pub fn hold_after(&self, requests: u32) {
         lock(&self.shared.state).may_pass = Some(requests);
         self.shared.opened.notify_all();
@@ -176,7 +176,7 @@ impl Endpoint {
         state.may_pass = Some(state.came);
     }
 
-    /// Answers so many more.
+    /// Answers this many more.
     pub fn admit_more(&self, requests: u32) {
         let mut state = lock(&self.shared.state);
         state.may_pass = state.may_pass.map(|may_pass| may_pass + requests);
@@ -189,7 +189,7 @@ impl Endpoint {
         self.shared.opened.notify_all();
     }
 
-    /// Requests that wait for their answers, those of clients that are gone included.
+    /// Requests that wait for their answers, requests of clients that are gone included.
     pub fn held(&self) -> u32 {
         let state = lock(&self.shared.state);
         state.may_pass.map_or(0, |may_pass| state.came.saturating_sub(may_pass))

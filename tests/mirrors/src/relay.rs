@@ -1,4 +1,4 @@
-//! Stands between a client and a real server, and ends connections in the middle.
+//! A relay between a client and a real server, which ends connections in the middle.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A relay on loopback, as long as the process lives.
 pub struct Relay {
     address: SocketAddr,
-    /// Connections that are still to be ended, each after so many bytes of the server's.
+    /// Number of connections that are still to be ended, each in the middle of the server's bytes.
     cuts: Arc<AtomicUsize>,
 }
 
@@ -35,7 +35,7 @@ impl Relay {
         format!("http://{}", self.address)
     }
 
-    /// How many connections are still to be ended.
+    /// Returns the number of connections that are still to be ended.
     pub fn cuts_left(&self) -> usize {
         self.cuts.load(Ordering::Relaxed)
     }

@@ -13,18 +13,18 @@ use std::time::Duration;
 /// Keys on one page of a listing: few, so that listings have several.
 const PAGE: usize = 3;
 
-/// What goes wrong with the next reads of objects.
+/// Fault of the next reads of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `503 SlowDown`.
     SlowDown,
-    /// The connection ends after so many bytes of the body.
+    /// The connection ends after this many bytes of the body.
     Drop(usize),
-    /// Every answer has at most so many bytes and says so: what is kept there was cut off.
+    /// Every answer has at most this many bytes and declares that length: the stored object was cut off.
     Truncate(usize),
 }
 
-/// How a listing goes on without an end.
+/// Form of a listing without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endless {
     /// Every page is empty and names itself as the next.
@@ -39,7 +39,7 @@ pub enum Endless {
 struct State {
     /// By bucket and key.
     objects: BTreeMap<(String, String), Arc<Vec<u8>>>,
-    /// What goes wrong, and how often still.
+    /// The fault, and how often it is still to happen.
     fault: Option<(Fault, usize)>,
     /// Reads that go well before that.
     spared: usize,
@@ -91,7 +91,7 @@ impl ObjectServer {
     /// Puts the files of a folder below a prefix.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn put_folder(&self, bucket: &str, prefix: &str, folder: &Path) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();

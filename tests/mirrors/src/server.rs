@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What a client asks for.
+/// Request of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,

@@ -6,7 +6,7 @@
 use crate::server::Request;
 use ring::{digest, hmac};
 
-/// Why a signature is refused, by S3's code.
+/// Reason why a signature is refused, by S3's code.
 pub(crate) fn refusal(request: &Request, access: &str, secret: &str) -> Option<&'static str> {
     let Some(fields) = request.header("authorization").and_then(|value| value.strip_prefix("AWS4-HMAC-SHA256 ")) else {
         return Some("AccessDenied");

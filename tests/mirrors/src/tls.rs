@@ -35,7 +35,7 @@ impl Certificate {
         Ok(Self { pem, key_pem, config: Arc::new(config) })
     }
 
-    /// What a client that trusts it reads, such as from SSL_CERT_FILE.
+    /// Returns the certificate for a client that trusts it, for example by SSL_CERT_FILE.
     pub fn pem(&self) -> &str {
         &self.pem
     }
