@@ -1,4 +1,4 @@
-//! Tells the linker where libtorch lies when the programs of this package run.
+//! Tells the linker where libtorch is when the programs of this package run.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

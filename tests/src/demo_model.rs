@@ -12,7 +12,7 @@ pub fn demo_model() -> PathBuf {
 /// Copies its files into the folder `to`, which is made.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn copy_demo_model(to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(demo_model())? {

@@ -44,7 +44,7 @@ prompt_template = "{q}"
 evaluator = "em"
 "#;
 
-/// As [`echo_job`], held once so many samples have begun.
+/// As [`echo_job`], held once this many samples have begun.
 pub fn held_job(samples: u64, master: &str, infer: &str) -> Job {
     let mut job = echo_job(master, infer);
     job.hold_after(samples);

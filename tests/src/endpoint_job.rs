@@ -32,7 +32,7 @@ eval_cfg = {{ evaluator = "em" }}
     )
 }
 
-/// Writes rows whose gold answer is what the scripted endpoint says.
+/// Writes rows whose gold answer is the scripted endpoint's.
 pub fn endpoint_rows(job: &Job, samples: u32, question: impl Fn(u32) -> String) {
     let mut rows = String::new();
     for at in 0..samples {

@@ -45,7 +45,7 @@ impl Etcd {
         found
     }
 
-    /// A cluster of so many members that is ready; `None` where etcd is not installed, which is said.
+    /// A cluster of this many members that is ready; `None` where etcd is not installed, which is reported.
     pub fn start(test: &str, members: usize, options: EtcdOptions) -> Option<Self> {
         let program = Self::program(test)?;
         let folder = tempfile::tempdir().unwrap_or_else(|error| unreachable!("no temporary folder: {error}"));
@@ -67,7 +67,7 @@ impl Etcd {
         format!("127.0.0.1:{}", self.members[at].client)
     }
 
-    /// The folder that goes with the cluster.
+    /// The folder of the cluster.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

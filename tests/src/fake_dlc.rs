@@ -6,7 +6,7 @@ use crate::processes::{program, wait_until};
 use std::fs;
 use std::path::PathBuf;
 
-/// A folder with a fake `dlc`, and what it is told.
+/// A folder with a fake `dlc`, and its commands.
 pub struct FakeDlc {
     state: PathBuf,
     bin: PathBuf,

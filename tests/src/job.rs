@@ -134,7 +134,7 @@ impl Job {
         let mut command = Command::new(program("compass-master"));
         command.current_dir(self.folder.path()).args(words);
         command.env("COMPASS_WORKER", program("worker-with-faults")).env_remove("COMPASS_DATA_CACHE");
-        // No test asks the hub itself; those of a mirror say otherwise.
+        // No test asks the hub itself; tests with a mirror set another value.
         command.env("HF_HUB_OFFLINE", "1");
         // Where it leaves its join token: workers by hand find it there.
         command.env("HOME", self.path("home"));
@@ -281,7 +281,7 @@ fn top(toml: &str) -> &str {
 
 fn rest(toml: &str) -> String {
     let rest = toml.split_once("\n[").map_or("", |(_, rest)| rest);
-    // A [master] table of the job's own goes on where ours began.
+    // A [master] table of the job's own continues where ours began.
     match rest.strip_prefix("master]\n") {
         Some(master) => master.to_owned(),
         None => format!("\n[{rest}"),

@@ -1,6 +1,6 @@
 //! The harness of the end-to-end tests: real masters, workers and engines in temporary folders, and what to ask of them.
 //!
-//! Tests wait for conditions, never for times. The programs under test are those of this build: `deploy/test.sh` builds
+//! Tests wait for conditions, never for times. The programs under test come from this build: `deploy/test.sh` builds
 //! them first.
 
 #[cfg(feature = "engine")]

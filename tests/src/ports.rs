@@ -1,4 +1,4 @@
-//! Ports for servers that are told theirs: no other test that runs at the same time is given the same one.
+//! Ports for servers that take one as an argument: no other test that runs at the same time is given the same one.
 //!
 //! A port that the system gave for an instant may be anyone's a moment later, the source of some connection or another test's
 //! server. These lie below the range from which the system gives ports itself, and each is reserved by an abstract socket

@@ -1,4 +1,4 @@
-//! A mean TCP proxy: passes bytes on, late, not at all, or cuts the connections, as it is told at any moment.
+//! A mean TCP proxy: passes bytes on, late, not at all, or cuts the connections, as commanded at any moment.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -138,7 +138,7 @@ impl Slurm {
         wait_until("munged has ended", || (!crate::is_alive(pid)).then_some(()));
     }
 
-    /// Watches the queue until told to stop.
+    /// Watches the queue until it is stopped.
     pub fn watch(&self) -> QueueWatch {
         let (stop, looks, conf) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)), self.conf());
         let (stopped, looked) = (stop.clone(), looks.clone());

@@ -39,12 +39,12 @@ pub fn choices(path: &str) -> String {
     CHOICES.replace("ROWS", path)
 }
 
-/// The data set `answers`, with rows from `path` and so many tokens at most.
+/// The data set `answers`, with rows from `path` and at most this many tokens.
 pub fn answers(path: &str, max_out_len: u32) -> String {
     ANSWERS.replace("ROWS", path).replace("LENGTH", &max_out_len.to_string())
 }
 
-/// So many rows of both.
+/// This many rows of both.
 pub fn rows(count: usize) -> String {
     let mut rows = String::new();
     for at in 0..count {

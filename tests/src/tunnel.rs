@@ -73,7 +73,7 @@ impl Shared {
     }
 
     fn connect(&self, near: &TcpStream) -> Option<TcpStream> {
-        // Unbuffered beyond the head: the client waits for the answer before it goes on.
+        // Unbuffered beyond the head: the client waits for the answer before it continues.
         let mut lines = BufReader::new(near.try_clone().ok()?).lines();
         let request = lines.next()?.ok()?;
         let headers: Vec<String> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();

@@ -24,7 +24,7 @@ pub fn worker_command(master: &str, home: &Path) -> Command {
 }
 
 impl Worker {
-    /// Starts it; what it says goes to `log`.
+    /// Starts it; its output goes to `log`.
     pub fn start(mut command: Command, log: PathBuf) -> Self {
         let file = File::create(&log).unwrap_or_else(|error| unreachable!("cannot write {}: {error}", log.display()));
         let process = command.stdout(Stdio::null()).stderr(file).spawn();
@@ -42,7 +42,7 @@ impl Worker {
         self.process.id()
     }
 
-    /// Waits for its end: exit code, and what it said.
+    /// Waits for its end: exit code, and output.
     pub fn finish(mut self) -> (Option<i32>, String) {
         let status = wait_until("the worker ends", || self.process.try_wait().ok().flatten());
         (status.code(), self.said())

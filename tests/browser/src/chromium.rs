@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Why a browser cannot be driven.
+/// Reason why a browser cannot be driven.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BrowserError {
     #[error(transparent)]
@@ -72,7 +72,7 @@ impl Browser {
         Ok(self.client.execute(&format!("return {expression};"), Vec::new()).await?)
     }
 
-    /// An expression of the page's script, as a number; not a number where it is none.
+    /// An expression of the page's script, as a number; NaN if it is not one.
     pub(super) async fn number(&self, expression: &str) -> Result<f64, BrowserError> {
         Ok(self.value(expression).await?.as_f64().unwrap_or(f64::NAN))
     }

@@ -27,7 +27,7 @@ impl Job {
         Ok(Self { folder, delay_ms: delay_ms.to_owned() })
     }
 
-    /// Starts a master of the programs in `COMPASS_PROGRAMS`; what it says goes to a file.
+    /// Starts a master of the programs in `COMPASS_PROGRAMS`; its output goes to a file.
     pub(super) fn start(&self, arguments: &[&str]) -> io::Result<Running> {
         let programs = PathBuf::from(std::env::var_os("COMPASS_PROGRAMS").unwrap_or_else(|| "target/debug".into()));
         let programs = programs.canonicalize()?;

@@ -20,13 +20,13 @@ const MODELS: [&str; 2] = ["one", "two"];
 const SLOTS: u32 = 2;
 /// Largest page, in bytes.
 const PAGE_BYTES: usize = 100_000;
-/// Longest time to the first paint, and until a dead master is said, in milliseconds.
+/// Longest time to the first paint, and until a dead master is reported, in milliseconds.
 const PAINT_MS: f64 = 1_000.0;
 const LOST_MS: u128 = 5_000;
-/// How much more memory a page may take at the end than when it had settled.
+/// Ratio of a page's memory at the end to its memory when it had settled, at most.
 const GROWTH: f64 = 1.2;
 
-/// What was looked at.
+/// Results of the checks.
 #[derive(Debug, Default)]
 struct Report {
     failed: u32,
@@ -75,7 +75,7 @@ fn is_there(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
-/// A run that takes so many minutes, on a port that its next master will have again.
+/// A run that takes this many minutes, on a port that its next master will have again.
 fn job(minutes: u32, port: u16) -> std::io::Result<Job> {
     let models = MODELS.map(|model| format!("[[model]]\nabbr = \"{model}\"\ntype = \"echo\"\n")).concat();
     let toml = format!(

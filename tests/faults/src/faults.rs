@@ -3,7 +3,7 @@
 //! | variable | what happens |
 //! |---|---|
 //! | `COMPASS_FAULT_GATE` | samples begin only as far as this file says, see [`Gate`] |
-//! | `COMPASS_FAULT_DELAY_MS` | so many milliseconds pass before each sample |
+//! | `COMPASS_FAULT_DELAY_MS` | each sample begins after this many milliseconds |
 //! | `COMPASS_FAULT_DIE_ON` | the process aborts at a sample with this text |
 //! | `COMPASS_FAULT_HANG_ON` | computing stops at a sample with this text |
 //! | `COMPASS_FAULT_NO_ROOM` | a sample with this text has no room in memory |

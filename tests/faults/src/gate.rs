@@ -1,6 +1,6 @@
 //! A gate that the engines of a test pass one sample at a time, as far as the test allows.
 //!
-//! The test holds a file with a number: so many samples may begin, over all engines that know the file. Engines count in a
+//! The test holds a file with a number: this many samples may begin, over all engines that know the file. Engines count in a
 //! second file, `NAME.begun`, one byte for each sample, under its lock. Without the first file the gate is open.
 
 use std::fs::{self, File};

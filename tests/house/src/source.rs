@@ -16,7 +16,7 @@ pub struct Module {
     pub(crate) has_code: bool,
     /// Imports: the name under which each is known here, and its path; `*` for all names of a module.
     pub(crate) imports: Vec<(String, Vec<String>)>,
-    /// Paths in its code, without those of imports.
+    /// Paths in its code, without the paths of imports.
     pub(crate) names: Vec<Vec<String>>,
 }
 
@@ -234,7 +234,7 @@ fn text_end_of(characters: &[char], mut at: usize, quote: char) -> usize {
     at
 }
 
-/// The tokens without items of tests: what stands behind `#[cfg(test)]`.
+/// The tokens without items of tests: items behind `#[cfg(test)]`.
 fn without_tests(tokens: &[Token]) -> Vec<Token> {
     let word = |name: &str| Token::Name(name.to_owned());
     let mark = [

@@ -1,4 +1,4 @@
-//! What tests need of a machine. A test that lacks it says `skipped: …` on standard error and passes; where
+//! Needs of tests on a machine. A test that lacks one says `skipped: …` on standard error and passes; where
 //! `COMPASS_REQUIRE` names it, the test fails instead.
 //!
 //! `COMPASS_REQUIRE` is a list with commas of the names of [`Need`], or `all`. Not here: how each need is looked for.
@@ -61,7 +61,7 @@ impl Need {
         }
     }
 
-    /// Whether `required` (the value of `COMPASS_REQUIRE`) names it.
+    /// Returns whether `required` (the value of `COMPASS_REQUIRE`) names it.
     ///
     /// # Errors
     /// A name in the list is not one of a need.
@@ -110,7 +110,7 @@ pub fn shared(relative: &str) -> Option<PathBuf> {
 }
 
 /// The folder of reference data that has `needed`: `shared/` beside the checkout, or the one that `COMPASS_SHARED` names;
-/// `None`, said as [`skipped`], where there is none.
+/// `None` without one, reported by [`skipped`].
 #[track_caller]
 pub fn shared_folder(needed: &str) -> Option<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

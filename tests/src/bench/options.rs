@@ -11,7 +11,7 @@ pub struct Options {
     pub threads: u32,
     /// Questions, of each data set; 0 keeps the benchmark's own number.
     pub questions: usize,
-    /// Every so many-th question goes through the baseline, whose time is then multiplied; 0 keeps the benchmark's own
+    /// Interval of the questions that go through the baseline, whose time is then multiplied; 0 keeps the benchmark's own
     /// number.
     pub every: usize,
     /// Data sets of the preset, by the ends of their names; none keeps the benchmark's own.

@@ -21,7 +21,7 @@ impl BenchFolder {
     /// `eos_every` is the model's, by size: of the large one, of the small one.
     ///
     /// # Errors
-    /// Those of the disk, in words.
+    /// Errors of the disk, in words.
     pub fn make(
         options: &Options,
         subjects: &[String],

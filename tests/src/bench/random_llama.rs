@@ -17,7 +17,7 @@ pub struct RandomLlama {
     pub heads: usize,
     pub kv_heads: usize,
     pub positions: usize,
-    /// Every so many-th token of the vocabulary ends a text, so that answers are of mixed length; 0 lets none.
+    /// Interval of the tokens of the vocabulary that end a text, so that answers are of mixed length; 0 lets none.
     pub eos_every: usize,
 }
 
@@ -65,7 +65,7 @@ impl RandomLlama {
     /// 0.15 squared, so that the residual stream is soon more than the last token and the next one is not the same again.
     ///
     /// # Errors
-    /// Those of the disk, in words.
+    /// Errors of the disk, in words.
     pub fn write(&self, folder: &Path, seed: u64) -> Result<(), String> {
         let config = json!({
             "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": self.vocabulary,

@@ -9,7 +9,7 @@ const NAMES: [&str; 8] = ["Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Ha
 /// Writes `questions` sums of four choices each for every subject, and five more to learn from, as MMLU's files are.
 ///
 /// # Errors
-/// Those of the disk, in words.
+/// Errors of the disk, in words.
 pub(super) fn write_mmlu(root: &Path, subjects: &[String], questions: usize) -> Result<(), String> {
     for (which, subject) in subjects.iter().enumerate() {
         for (split, rows) in [("dev", 5), ("test", questions)] {
@@ -37,7 +37,7 @@ pub(super) fn write_mmlu(root: &Path, subjects: &[String], questions: usize) -> 
 /// Writes `questions` word problems as GSM8K's file is.
 ///
 /// # Errors
-/// Those of the disk, in words.
+/// Errors of the disk, in words.
 pub(super) fn write_gsm8k(root: &Path, questions: usize) -> Result<(), String> {
     let mut text = String::new();
     for row in 0..questions {

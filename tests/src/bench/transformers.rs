@@ -22,7 +22,7 @@ impl Transformers {
     /// Starts COMPASS_PYTHON, else `python3`, on the model in `folder`.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why transformers cannot be used.
     pub fn start(folder: &Path, threads: u32) -> Result<Self, String> {
         let program = std::env::var("COMPASS_PYTHON").unwrap_or_else(|_| "python3".into());
         let missing = || format!("{program} has not both torch and transformers (set COMPASS_PYTHON)");

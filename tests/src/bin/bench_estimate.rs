@@ -21,7 +21,7 @@ const SAMPLES: u32 = 400;
 enum Asks {
     /// A choice of the likelier of two texts.
     Choice,
-    /// Answers of so many tokens at most.
+    /// Answers of at most this many tokens.
     Answer(u32),
 }
 

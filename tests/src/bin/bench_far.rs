@@ -29,7 +29,7 @@ fn options() -> Option<(u64, u32)> {
     Some((one_way, delay))
 }
 
-/// A number of what the worker said of its slots at the end: `name=123`.
+/// A number in the worker's report about its slots at the end: `name=123`.
 fn number(said: &str, name: &str) -> Option<u64> {
     let line = said.lines().rfind(|line| line.contains("busy and idle time of the slots"))?;
     line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?.parse().ok()

@@ -1,4 +1,4 @@
-//! A made-up question: what the echo engine is asked, and what it says to that.
+//! A made-up question: its text for the echo engine, and the engine's answer.
 //!
 //! The engine's answers are hashes of the prompt, so a row's gold answer can be made right or wrong on purpose, and the score of
 //! a data set follows without running anything.
@@ -12,7 +12,7 @@ const LETTERS: [&str; 4] = ["A", "B", "C", "D"];
 #[derive(Clone, Debug)]
 pub struct Question {
     pub number: u32,
-    /// Prompt of a generation, or what stands before the options.
+    /// Prompt of a generation, or the text before the options.
     pub prompt: String,
     /// Column `q`: the prompt without the name of its data set.
     pub text: String,

@@ -28,7 +28,7 @@ pub struct TrainingRun {
     pub table: String,
 }
 
-/// Trains for so many checkpoints beside a watch that is killed at chunks which the seed draws, and a server that is killed now
+/// Trains for this many checkpoints beside a watch that is killed at chunks which the seed draws, and a server that is killed now
 /// and then; then compares what was evaluated with what was written.
 ///
 /// # Errors

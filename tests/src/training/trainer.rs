@@ -50,14 +50,14 @@ impl<F: FnMut(u64)> Trainer<F> {
         Self { after_chunk, chunks: 0, rng, folder, staging, next: 0, written: Vec::new() }
     }
 
-    /// Trains for so many checkpoints and returns what was written.
+    /// Trains for this many checkpoints and returns what was written.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn train(mut self, checkpoints: u64) -> io::Result<Vec<Written>> {
         for step in 1..=checkpoints {
             self.checkpoint(&format!("step_{}", step * 100))?;
-            // Those of the end stay, so that there is something to evaluate.
+            // The checkpoints of the end stay, so that there is something to evaluate.
             if step > 2 && self.rng.chance(150) {
                 self.overwrite()?;
             }

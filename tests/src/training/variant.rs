@@ -47,7 +47,7 @@ impl Variant {
     /// Its files with their names: first the small ones, then the weights.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn files(&self) -> io::Result<Vec<(String, Vec<u8>)>> {
         let model = demo_model();
         let mut files = Vec::new();
@@ -75,7 +75,7 @@ impl Variant {
     /// Writes it whole into a folder and returns the digest of its weights.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn write(&self, folder: &Path) -> io::Result<Digest> {
         fs::create_dir_all(folder)?;
         for (name, bytes) in self.files()? {

@@ -43,7 +43,7 @@ fn good() -> Job {
     job
 }
 
-/// Runs the job, which must be refused with every one of `said`, in so many errors, with nothing left behind.
+/// Runs the job, which must be refused with every one of `said`, in this many errors, with nothing left behind.
 fn refused(job: &Job, arguments: &[&str], said: &[&str]) -> Finished {
     let finished = job.run(arguments).expect(2);
     for text in said {

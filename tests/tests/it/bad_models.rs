@@ -30,7 +30,7 @@ const NORM: &str = "model.norm.weight";
 
 type Damage = (&'static str, &'static str, fn(&Path));
 
-/// Name of the model, what is said of it, and how it is damaged.
+/// Name of the model, the message about it, and its damage.
 const DAMAGES: &[Damage] = &[
     ("broken_config", "config.json: invalid: EOF", |model| fs::write(model.join("config.json"), "{").unwrap()),
     ("larger", "but config.json asks for", |model| {

@@ -1,10 +1,10 @@
 //! Chaos: faults at random, by seed, at random samples of a run, until it ends; then bytes are compared.
 //!
 //! Every seed is a history of `kill -9`, SIGSTOP and SIGCONT, Ctrl-C and rival masters against masters, agents and
-//! engines. Whatever happened, `results/` and `predictions/` are those of a run that nothing disturbed, the ledger holds
+//! engines. Whatever happened, `results/` and `predictions/` equal an undisturbed run's, the ledger holds
 //! every sample, and no process is left behind. Wires fail as well: cut again and again, or swallowing all they are
-//! given. A few seeds run always, more with `COMPASS_FULL=1`; `COMPASS_CHAOS_SEEDS=200` runs so many, from
-//! `COMPASS_CHAOS_FIRST` on. A fault hits once so many samples have begun, or at any moment of a start: a seed names a family of
+//! given. A few seeds run always, more with `COMPASS_FULL=1`; `COMPASS_CHAOS_SEEDS=200` runs that many, from
+//! `COMPASS_CHAOS_FIRST` on. A fault hits once some number of samples have begun, or at any moment of a start: a seed names a family of
 //! histories rather than one.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
@@ -34,7 +34,7 @@ const FAULTS: u32 = 8;
 
 type Tree = BTreeMap<String, Vec<u8>>;
 
-/// Waits for up to so many milliseconds.
+/// Waits for up to this many milliseconds.
 fn pause(dice: &mut Rng, at_most_ms: u64) {
     #[expect(
         clippy::disallowed_methods,
@@ -78,7 +78,7 @@ struct History {
     engines_killed: u32,
 }
 
-/// What became of a master.
+/// End of a master.
 enum Life {
     Ended(Option<i32>),
     Killed,
@@ -362,7 +362,7 @@ fn through_a_wire(samples: u64, mut meddle: impl FnMut(&Wire, &Job)) {
         meddle(&wire, &job);
         master.try_wait().unwrap()
     });
-    // One that could not hear the farewell would look for its master for ten minutes.
+    // One that could not receive the farewell would look for its master for ten minutes.
     signal(worker.id(), "KILL");
     worker.wait().unwrap();
     let log = || std::fs::read_to_string(job.path("worker")).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::process::Command;
 fn survives(arguments: &[&str], differences: &str) {
     let output = Command::new(env!("CARGO_BIN_EXE_chaos")).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    // Where etcd or Slurm is missing it says so, and plays nothing.
+    // Where etcd or Slurm is missing it reports that, and plays nothing.
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");
     let last = said.lines().last().unwrap_or_default();

@@ -127,7 +127,7 @@ impl Two {
     }
 }
 
-/// Which samples a run has right, as its own results say it.
+/// Returns for each sample whether a run has it right, according to its own results.
 fn right(run: &Path) -> Vec<bool> {
     let text = fs::read_to_string(run.join("results/echo/choice_ppl.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
@@ -347,7 +347,7 @@ fn a_gate_goes_stops_or_cannot_tell() {
     let junit = fs::read_to_string(two.job.path("gate.xml")).unwrap();
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\""), "{junit}");
 
-    // Where the interval lies on both sides of the margin, nothing can be told.
+    // Where the interval is on both sides of the margin, the comparison is inconclusive.
     assert!(low < 0.0, "{row}");
     let unknown = two.gate(&rule((-low / 2.0).max(0.0)), &["--junit", "gate.xml"]);
     assert!(high > low / 2.0, "{row}");

@@ -15,7 +15,7 @@ use std::path::Path;
 
 const GPU: &str = "NVIDIA H200";
 
-/// A job over the demo's model, held once so many samples have begun, its master, and where that listens.
+/// A job over the demo's model, held once this many samples have begun, its master, and the address at which that listens.
 fn master(hold_after: Option<u64>) -> (Job, Running, String) {
     let mut job = Job::new(&format!(
         "\n[master]\nlisten = \"127.0.0.1:0\"\n[[model]]\nabbr = \"m\"\npath = \"model\"\n{}\n[infer.partitioner]\ntype = \"size\"\n\
@@ -36,7 +36,7 @@ fn cpu_worker(job: &Job, address: &str) -> Worker {
     Worker::start(command, job.path("cpu.log"))
 }
 
-/// What the model in `directory` is known by.
+/// Returns the pin of the model in `directory`.
 fn pin(directory: &Path) -> Pin {
     let generation = std::fs::read(directory.join("generation_config.json")).unwrap_or_else(|_| b"{}".to_vec());
     let generation = GenerationDefaults::of(&serde_json::from_slice(&generation).unwrap());

@@ -11,7 +11,7 @@ fn measures(store: &str) {
     let said = String::from_utf8_lossy(&output.stdout);
     let complaints = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{complaints}");
-    // Where etcd is missing it says so, and measures nothing.
+    // Where etcd is missing it reports that, and measures nothing.
     eprint!("{complaints}");
     let last = said.lines().last().unwrap_or_default();
     assert!(last.is_empty() && store == "etcd" || last.starts_with("tasks/s: "), "{said}");

@@ -1,4 +1,4 @@
-//! What the documents say can be done: their commands parse, their configurations are accepted, their links lead somewhere,
+//! Claims of the documents: their commands parse, their configurations are accepted, their links lead somewhere,
 //! and the examples run to a table.
 //!
 //! A line `# needs a cluster` or `# needs a GPU` in an example says that it is only dry-run here. Files and models that a

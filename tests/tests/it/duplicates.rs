@@ -46,7 +46,7 @@ infer_cfg = { inferencer = { type = "gen", max_out_len = 8 }, prompt_template = 
 eval_cfg = { evaluator = "rouge" }
 "#;
 
-/// Rows of which every so many ask the same, in an order that no task keeps together; gold answers are each row's own.
+/// Rows with `PROMPTS` different questions, in an order that no task keeps together; gold answers are each row's own.
 fn rows(count: usize) -> String {
     (0..count).fold(String::new(), |mut rows, row| {
         let (prompt, label) = (row * 7 % PROMPTS, ["A", "B"][row / 3 % 2]);

@@ -24,7 +24,7 @@ fn asked_again(endpoint: &Endpoint, samples: u32) -> u32 {
     (0..samples).map(|at| answers[&format!("What is {at}")] - 1).sum()
 }
 
-/// Waits until so many requests wait for their answers, and every other sample that was asked for is recorded: nothing else is
+/// Waits until this many requests wait for their answers, and every other sample that was asked for is recorded: nothing else is
 /// under way.
 fn wait_until_only_in_flight(endpoint: &Endpoint, job: &Job, at_once: u32) {
     wait_until("all that was answered is recorded", || {
@@ -134,7 +134,7 @@ fn what_refuses_the_job_ends_it_once_with_a_remedy() {
     assert!((41..=48).contains(&asked), "asked {asked} times");
 }
 
-/// Fails where the key stands in a file of the job, or in what was said.
+/// Fails where the key is in a file of the job, or in the output.
 fn assert_secret(job: &Job, said: &str) {
     assert!(!said.contains(KEY), "{said}");
     for (name, bytes) in tree_of(&job.path("")) {
@@ -354,7 +354,7 @@ fn another_fingerprint_is_another_model() {
     let job = job(&endpoint, ", max_concurrency = 4", 100);
     job.run(&["--max-num-workers", "1"]).expect(2);
     let kept = endpoint.answers().len();
-    // The same goes on; another does not continue its run.
+    // A run continues with the same model only, by its fingerprint.
     endpoint.follow(Script { fingerprint: "fp-2".into(), ..Script::default() });
     let done = job.run(&["--max-num-workers", "1", "-r"]);
     assert_ne!(done.code, Some(0), "{}", done.stdout);

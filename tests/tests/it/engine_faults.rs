@@ -58,7 +58,7 @@ eval_cfg = {{ evaluator = "em" }}
     job
 }
 
-/// Rows whose text has so many words.
+/// Rows whose text has `words` words, by the number of the row.
 fn rows(count: usize, words: impl Fn(usize) -> usize) -> String {
     (0..count).fold(String::new(), |mut rows, row| {
         let text: Vec<String> = (0..words(row)).map(|word| format!("{}", (row * 37 + word * 11) % 97)).collect();
@@ -150,7 +150,7 @@ fn engines_killed_at_any_moment_change_no_byte() {
     }
 }
 
-/// Lets the job's workers, and all that they start, take so many bytes of address space.
+/// Lets the job's workers, and all that they start, take this many bytes of address space.
 fn limit(job: &mut Job, bytes: u64) {
     begin_workers_with(job, &format!("ulimit -v {} || exit 9", bytes / 1024));
 }
@@ -224,7 +224,7 @@ impl Drop for Group {
 /// it as one area.
 const MEASURED_RUNS: u32 = 2;
 
-/// The most that a run takes of something, looked at while it goes on, of [`MEASURED_RUNS`] runs.
+/// The most that a run takes of something, observed while it runs, of [`MEASURED_RUNS`] runs.
 fn peak_of(job: &Job, dataset: &str, taken: impl Fn(&Running) -> u64) -> u64 {
     let mut peak = 0;
     for _ in 0..MEASURED_RUNS {

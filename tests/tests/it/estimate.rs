@@ -1,4 +1,4 @@
-//! What a job will take, as the command says it, before and after a first run.
+//! Estimate of a job, as the command shows it, before and after a first run.
 
 use compass_tests::{Etcd, EtcdOptions, Job, SAMPLES, copy_demo_model, echo_job};
 
@@ -83,7 +83,7 @@ eval_cfg = { evaluator = "em" }
 #[ignore = "nightly"]
 fn equal_requests_are_computed_once_and_estimated_once() {
     let job = echo_job("", "");
-    // Every question of the second half stands in the first one.
+    // Every question of the second half is in the first one.
     let row = |at: u32| {
         format!("{{\"q\": \"What is {}?\", \"a\": \"one\", \"b\": \"two\", \"label\": {}}}\n", at % 20, at % 2)
     };

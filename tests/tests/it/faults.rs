@@ -92,7 +92,7 @@ fn deaths_and_retries_of_a_run_are_counted_over_all_its_masters() {
     let deaths = |facts: &serde_json::Value| -> u64 {
         facts["workers"].as_object().unwrap().values().map(|worker| worker["deaths"].as_u64().unwrap()).sum()
     };
-    // The first of these goes on, the second finds nothing left to do.
+    // The first of these continues, the second finds nothing left to do.
     for _ in 0..2 {
         job.run(&["--max-num-workers", "2", "-r"]).expect(0);
         let facts = job.facts();
@@ -263,7 +263,7 @@ fn a_worker_by_hand_survives_its_master_and_goes_on_with_the_next() {
     assert_same(&job, &expected);
     let facts = job.facts();
     assert!(facts["adopted"].as_u64().unwrap() > 0, "it kept what it held: {facts}");
-    // What comes again is what the first master had made durable and could not say so any more; results are those of both.
+    // The repeats were durable at the first master, which could no longer acknowledge them; results count for both masters.
     let (resumed, repeats) = (facts["resumed_samples"].as_u64().unwrap(), facts["repeats"].as_u64().unwrap());
     assert_eq!(results_received(&facts) - repeats, 2 * u64::from(SAMPLES), "{facts}");
     assert!(repeats <= resumed, "{facts}");

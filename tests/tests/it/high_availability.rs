@@ -18,13 +18,13 @@ fn store(endpoints: &str) -> String {
     format!("store = \"etcd://{endpoints}/compass\"")
 }
 
-/// A file of the job's folder for what a master says.
+/// A file of the job's folder for a master's output.
 fn log(job: &Job, name: &str) -> File {
     let path = job.path(name);
     File::create(&path).unwrap_or_else(|error| unreachable!("cannot write {}: {error}", path.display()))
 }
 
-/// A second master of the job that stands by, and where its words go.
+/// A second master of the job that stands by, and the file of its output.
 fn standby(job: &Job, arguments: &[&str]) -> Running {
     let second = job.start_logged(arguments, "standby.err");
     wait_until("the second master stands by", || job.log("standby.err").contains("standing by").then_some(()));

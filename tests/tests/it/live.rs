@@ -1,4 +1,4 @@
-//! `predictions/` while a run goes on: whole JSON of what is durable, whatever dies, and in the end the bytes of scoring.
+//! `predictions/` during a run: whole JSON of what is durable, whatever dies, and in the end the bytes of scoring.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 

@@ -9,13 +9,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Where the master is, as both clusters see it.
+/// Address of the master, as both clusters see it.
 const HUB: &str = "10.60.0.10:50051";
 
 /// Samples of the largest task that the job's partitioner makes.
 const LARGEST_TASK: u64 = 12;
 
-/// A laboratory that stands; dropping it takes it down.
+/// A running laboratory; dropping it takes it down.
 struct Lab {
     prefix: String,
 }
@@ -25,7 +25,7 @@ fn script(name: &str) -> PathBuf {
 }
 
 impl Lab {
-    /// `None` where this machine has no namespaces to give, which is said.
+    /// `None` where this machine has no namespaces to give, which is reported.
     fn up() -> Option<Self> {
         let prefix = format!("n{}", std::process::id() % 10_000);
         let done = |program: &str, argument: &str| {

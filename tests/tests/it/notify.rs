@@ -1,4 +1,4 @@
-//! `[notify]`: people hear of the table, of a failure, and of what could not be told; the exit code is the job's own.
+//! `[notify]`: people learn of the table, of a failure, and of undelivered notices; the exit code is the job's own.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, Mutex};
 
-/// What was posted: path and body.
+/// Posts that were received: path and body.
 type Posted = Arc<Mutex<Vec<(String, Value)>>>;
 
 /// A server that takes posts; to `/bot` it answers as a bot of Lark that refuses.
@@ -49,7 +49,7 @@ fn the_table_is_told_to_everybody() {
          \"cat > told.json; echo $COMPASS_EVENT > event\"]\n"
     );
     let job = echo_job("", &notify);
-    // The address is a secret: it stands in a file of its own.
+    // The address is a secret: it is in a file of its own.
     job.write("hook.txt", &format!("http://{address}/hook?secret=s3cr3t\n"));
     let finished = job.run(&[]).expect(0);
     let posted = posted.lock().unwrap().clone();

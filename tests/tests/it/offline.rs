@@ -1,4 +1,4 @@
-//! A pool that goes on while it is cut off (`offline = "continue"`): what it makes waits on its disk and is sent when the
+//! A pool that continues while it is cut off (`offline = "continue"`): what it makes waits on its disk and is sent when the
 //! link is back; and when its worker dies meanwhile, another does it again, with the same bytes.
 
 use compass_tests::{
@@ -47,7 +47,7 @@ fn run_so_far(job: &Job) -> usize {
     job.log("trace").lines().count()
 }
 
-/// Whether a process has results on its disk: a file without a name.
+/// Returns whether a process has results on its disk: a file without a name.
 fn spools(pid: u32) -> bool {
     let files = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("fd")).into_iter().flatten().flatten();
     let spool = files

@@ -1,4 +1,4 @@
-//! What the person on call has at hand: a run that can be planned again from its own folder, a file that says how it stands,
+//! Tools of the person on call: a run that can be planned again from its own folder, a file that shows its state,
 //! its screen in a log, its table in parts, and the words with which a set-up is tried out.
 
 use compass_tests::{Job, SAMPLES, copy_demo_model, echo_job, held_job, wait_until};
@@ -24,7 +24,7 @@ fn a_run_is_planned_again_from_what_its_folder_keeps() {
     assert!(!first.stderr.contains("resolved.toml"), "{}", first.stderr);
 
     let resolved = configs.join("resolved.toml");
-    // It stands alone: neither the file nor the current folder is needed.
+    // It is complete: neither the file nor the current folder is needed.
     fs::remove_file(job.path("eval.toml")).unwrap();
     let again = job.command_line(&["--config", resolved.to_str().unwrap()]).run().expect(0);
     assert!(!job_id(&first.stderr).is_empty());

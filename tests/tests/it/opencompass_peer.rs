@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What the environment names; else it is said that the test is skipped.
+/// Returns the path in an environment variable; without one it reports that the test is skipped.
 fn named(variable: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).map(PathBuf::from);
     if path.is_none() {

@@ -146,7 +146,7 @@ fn a_postprocessor_of_the_tree_judges_without_python() {
     let accuracy = results["accuracy"].as_f64().unwrap();
     assert!((accuracy - 100.0 * right as f64 / all as f64).abs() < 1e-9, "{accuracy} of {right} in {all}");
 
-    // A clone of before version 0.3: its configurations stand beside the package.
+    // A clone of before version 0.3: its configurations are beside the package.
     let plan = job.facts()["plan"].clone();
     let rows = std::fs::read_to_string(job.path("rows.jsonl")).unwrap();
     job.write("clone/configs/rows.jsonl", &rows);

@@ -1,4 +1,4 @@
-//! Where tasks run: not on a worker that cannot load their model, on every worker that has nothing to do, and with no more
+//! Placement of tasks: not on a worker that cannot load their model, on every worker that has nothing to do, and with no more
 //! loads than pay.
 
 use compass_tests::{Job, Worker, demo_model, told_address, worker_command};

@@ -1,11 +1,11 @@
-//! What planning takes: a file is held once as text, whatever becomes of its rows, and the plan is compressed.
+//! Memory and disk that planning takes: a file is held once as text, whatever becomes of its rows, and the plan is compressed.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use compass_tests::{Job, peak_rss_mib, told_address};
 use std::fmt::Write as _;
 
-/// A job of so many rows of about so many bytes each.
+/// A job of `rows` rows of about `bytes` bytes each.
 fn job(rows: usize, bytes: usize) -> Job {
     let job = Job::new(CONFIGURATION);
     let mut text = String::new();
@@ -71,7 +71,7 @@ fn the_plan_is_smaller_than_the_file_and_workers_get_it_whole() {
     let bytes: u64 = parts.iter().map(|part| part.metadata().unwrap().len()).sum();
     let file = std::fs::metadata(job.path("rows.jsonl")).unwrap().len();
     assert!(bytes * 3 < file, "{bytes} bytes of a file of {file}");
-    // A run of a version that kept its parts as they are goes on.
+    // A run of a version that stored its parts uncompressed continues.
     for part in &parts {
         let name = part.path().with_extension("");
         let content = compass_plan::unpack(&std::fs::read(part.path()).unwrap()).unwrap();

@@ -25,7 +25,7 @@ prompt_template = "{prompt}"
 evaluator = "HumanEvalEvaluator"
 "#;
 
-/// Whether programs can be run here at all; says so when not.
+/// Returns whether programs can be run here at all; reports it when not.
 fn can_run() -> bool {
     let checked = Command::new(program("compass-worker")).args(["sandbox", "--check"]).output().unwrap();
     if !checked.status.success() {
@@ -35,7 +35,7 @@ fn can_run() -> bool {
     checked.status.success()
 }
 
-/// A job with one task per answer: `def f():` must return 1. The predictions stand where OpenCompass would leave them.
+/// A job with one task per answer: `def f():` must return 1. The predictions are where OpenCompass would leave them.
 fn adopted(config: &str, answers: &[&str]) -> Job {
     let job = Job::new(config);
     let row = |at: usize| {
@@ -305,7 +305,7 @@ fn start_worker(job: &Job, address: &str) -> std::process::Child {
     command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
 }
 
-/// What OpenCompass's own evaluators say; made by `goldens/make_programs.py`.
+/// Results of OpenCompass's own evaluators; made by `goldens/make_programs.py`.
 fn golden(name: &str) -> Value {
     let all: Value = serde_json::from_str(include_str!("../goldens/programs.json")).unwrap();
     all[name].clone()

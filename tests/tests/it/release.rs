@@ -1,4 +1,4 @@
-//! What a release needs of the programs: their version, completions for shells, man pages.
+//! Requirements of a release on the programs: their version, completions for shells, man pages.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 

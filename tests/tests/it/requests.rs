@@ -1,5 +1,5 @@
 //! Every kind of request, from a configuration file to the table: with the peers' own numbers where they are there, and
-//! with the echo engine for what stands around a model.
+//! with the echo engine for everything around a model.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 

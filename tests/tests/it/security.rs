@@ -69,7 +69,7 @@ fn refused(worker: Worker, because: &str) {
     assert!(last.contains(because), "expected {because:?} in the last line of\n{said}");
 }
 
-/// The master's screen tells so once, and the run goes on.
+/// The master's screen reports it once, and the run continues.
 fn told_once(job: &Job, what: &str) {
     wait_until("the master says whom it refused", || job.log("master.log").contains(what).then_some(()));
     assert_eq!(job.log("master.log").matches(what).count(), 1, "{}", job.log("master.log"));
@@ -202,7 +202,7 @@ fn a_token_of_a_pool_admits_to_no_other() {
     let because = format!("its join token {id} is for workers of pool aliyun, and it says that it works for pool s");
     refused(start("stray", &["--pool", "s"]), &because);
     told_once(&job, &because);
-    // That cost no use; and who says nothing works for the token's pool.
+    // That cost no use; and a worker that names no pool works for the token's.
     let joined = start("joined", &[]);
     assert_eq!(running.finish().code, Some(0), "{}", job.log("master.log"));
     let (code, said) = joined.finish();
@@ -412,7 +412,7 @@ fn workers_go_through_proxies() {
         assert!(proxy.opened() >= 3, "enrolment, session and content went through it: {}", proxy.opened());
         assert_same(&job, &expected);
 
-        // With a password, which stands in the environment and nowhere else.
+        // With a password, which is in the environment and nowhere else.
         let (job, running, port) = master("");
         let proxy = Tunnel::start(kind, Some(("user", "hunter2")));
         let mut command = worker(&job, port, "home");

@@ -1,4 +1,4 @@
-//! A model behind `compass-worker serve-openai`: asked through the endpoint it gives what it gives when it is loaded.
+//! A model behind `compass-worker serve-openai`: through the endpoint it gives the same results as when it is loaded.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -26,7 +26,7 @@ impl Served {
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| line.split_once("serving at ").map(|(_, url)| url.to_owned()));
-        // What it says later must not fill the pipe.
+        // Its later output must not fill the pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url: url.unwrap() }
     }

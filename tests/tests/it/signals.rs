@@ -24,7 +24,7 @@ fn a_worker_whose_engines_hear_the_signal_too_finishes_what_it_has_begun() {
     let engines = children_of(told.pid());
     assert_eq!(engines.len(), 2);
     engines.into_iter().chain([told.pid()]).for_each(|process| kill(process, "TERM"));
-    // What its engines have begun waits at the gate until it is told to end.
+    // Samples that its engines have begun wait at the gate until it is asked to end.
     wait_until("it drains", || told.said().contains("draining").then_some(()));
     job.gate().open();
     let (code, said) = told.finish();

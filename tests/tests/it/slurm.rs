@@ -23,7 +23,7 @@ fn job(slurm: &Slurm, master: &str, infer: &str) -> Job {
     job
 }
 
-/// The same, held once so many samples have begun.
+/// The same, held once this many samples have begun.
 fn held(samples: u64, slurm: &Slurm, master: &str, infer: &str) -> Job {
     let mut job = job(slurm, master, infer);
     job.hold_after(samples);
@@ -163,7 +163,7 @@ fn nothing_stays_in_the_queue_however_the_master_ends() {
             job.trickle_until("the master ends", || master.has_ended());
         }
         assert_eq!(master.finish().code, Some(code));
-        // Who is told twice does not wait for it.
+        // A master that gets two signals does not wait for it.
         wait_until("the queue is empty", || slurm.ours().iter().all(|job| !job.is_live()).then_some(()));
     }
 }
@@ -221,7 +221,7 @@ fn srun_by_hand_on_several_nodes_and_tasks_at_once() {
     assert_eq!(facts["recorded_samples"].as_u64(), Some(u64::from(2 * SAMPLES)), "{facts}");
 }
 
-/// What a master says that cannot launch anything, and ends with this code.
+/// Returns the message of a master that cannot launch anything, and ends with this code.
 fn refusal(job: &Job, arguments: &[&str], code: i32) -> String {
     let finished = job.run(arguments);
     assert_eq!(finished.code, Some(code), "{}", finished.stderr);

@@ -1,4 +1,4 @@
-//! Run folders that lose what a run has written, while it goes on: nothing is acknowledged that is not there to be read.
+//! Run folders that lose what a run has written, during the run: nothing is acknowledged that is not there to be read.
 
 use compass_tests::{Job, SAMPLES, assert_same, held_job, undisturbed, wait_until};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ fn segment(job: &Job) -> PathBuf {
     })
 }
 
-/// Runs a job whose ledger's segment is lost in `how`; returns what the master said, and its exit code was 3.
+/// Runs a job whose ledger's segment is lost in `how`; returns the master's output, after exit code 3.
 fn lose(job: &Job, how: impl FnOnce(&std::path::Path)) -> String {
     let master = job.start(&["--max-num-workers", "2"]);
     job.wait_until_durable();

@@ -1,4 +1,4 @@
-//! A run as the HTTP port shows it while it goes on, and how logs look: real processes on the echo engine.
+//! A run as the HTTP port shows it during the run, and the form of logs: real processes on the echo engine.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -46,7 +46,7 @@ fn ask(address: &str, method: &str, path: &str, extra: &str, body: &str) -> (u16
     (head.split(' ').nth(1).unwrap().parse().unwrap(), head.to_owned(), body.to_owned())
 }
 
-/// What a browser says of itself when a person opens a page.
+/// Headers of a browser when a person opens a page.
 const BROWSER: &str = "Accept: text/html,application/xhtml+xml\r\nSec-Fetch-Mode: navigate\r\n";
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
 

@@ -46,7 +46,7 @@ fn outcome(job: &Job) -> (Tree, Tree) {
     (job.tree("results"), job.tree("predictions"))
 }
 
-/// What a run from nothing gives with a model that `change` made of the demo's.
+/// Returns the outcome of a run from nothing with a model that `change` made of the demo's.
 fn expected(change: impl FnOnce(&Path)) -> (Tree, Tree) {
     let job = job("model", LOCAL);
     copy_demo_model(&job.path("model")).unwrap();
@@ -81,7 +81,7 @@ fn a_resumed_run_keeps_nothing_of_weights_that_were_overwritten() {
     assert_eq!((job.runs().len(), &job.facts()["resumed_samples"]), (2, &0.into()));
     let other = expected(overwrite);
     assert!(outcome(&job) == other, "the results are those of the new weights alone");
-    // With its own weights the first run goes on where it was.
+    // With its own weights the first run continues where it was.
     copy_demo_model(&model).unwrap();
     job.run(&["-r", &first]).expect(0);
     assert_eq!(job.runs().len(), 2);
@@ -166,7 +166,7 @@ impl Elsewhere {
         Worker::start(command, self.job.path(&format!("{pool}.log")))
     }
 
-    /// Waits until the second worker is told apart, while the first, which began, is held; then the first does it all.
+    /// Waits until the second worker is recognised as different, while the first, which began, is held; then the first does it all.
     fn second_is_barred(self, names: &str) {
         let one = self.worker("one");
         self.job.wait_until_durable();

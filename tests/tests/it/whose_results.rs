@@ -1,4 +1,4 @@
-//! Whose results count, and which: a result that was never granted, one that does not fit the plan, one that differs. A real
+//! Results that count, and results that do not: one that was never granted, one that does not fit the plan, one that differs. A real
 //! master, and workers made of frames.
 
 use crate::played::{Peer, ends_well, hello, master, with_peers};

@@ -73,7 +73,7 @@ pub(crate) struct Master {
 }
 
 impl MasterFolder {
-    /// A fresh folder; `None` where etcd is asked for and missing, which is said.
+    /// A fresh folder; `None` where etcd is asked for and missing, which is reported.
     pub(crate) fn prepare(options: &Options) -> Result<Option<Self>, Box<dyn Error>> {
         let folder = tempfile::tempdir_in(std::env::current_dir()?)?;
         let etcd = match options.store {

@@ -56,7 +56,7 @@ impl Session {
             Some(Body::Welcome(_)) => self.tally.attached.fetch_add(1, Ordering::Relaxed),
             other => return Err(format!("no welcome but {other:?}").into()),
         };
-        // Spread over the period, as those of real workers are.
+        // Spread over the period, as real workers' are.
         let offset = HEARTBEAT * (self.number % 1000) / 1000;
         let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + offset, HEARTBEAT);
         let (mut waits, mut asked, mut held) = (Vec::new(), VecDeque::new(), VecDeque::<v1::Grant>::new());

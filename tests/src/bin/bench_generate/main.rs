@@ -3,7 +3,7 @@
 //! A random Llama of about 17 million parameters with gpt_neox_20b's tokenizer, in fp32 on the CPU, greedily; OpenCompass's
 //! `gsm8k_gen` through our own preset, at most 128 tokens each. So that answers are of mixed length every 60th token of the
 //! vocabulary ends a text, on both sides. The usual way is `PaddedLlama`: batches of 8 padded on the left, sorted by
-//! length, each of which goes on until its last answer has ended. Where a Python with transformers is present
+//! length, each of which continues until its last answer has ended. Where a Python with transformers is present
 //! (COMPASS_PYTHON, else python3), the baseline runs some batches in turn with it, so that one sees it is no straw man.
 //! Both sides tokenise within their time; neither loads the model within it.
 //!

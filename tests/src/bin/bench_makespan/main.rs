@@ -1,7 +1,7 @@
 //! `bench-makespan`: how long jobs take under each partitioner, against a bound that no schedule can beat.
 //!
 //! Simulated time, the real scheduler: 8 workers of hidden speeds from 1 to 4, samples of hidden durations, 25 ms for
-//! every word between master and worker. `--jobs N` draws so many jobs (20), from `--first-seed S` (0) on. A line for each
+//! every word between master and worker. `--jobs N` draws N jobs (20), from `--first-seed S` (0) on. A line for each
 //! partitioner gives mean, 95th percentile and worst of makespan over bound, and for the worst job of `balanced` where its
 //! time went: how long a sample takes is unknown before it is run, and what is begun last may be the longest. The last line
 //! is `balanced: M of the bound`, the mean. Fails above 1.05.

@@ -283,7 +283,7 @@ impl Cluster {
         }
     }
 
-    /// Every way is open again, every process goes on.
+    /// Every way is open again, every process continues.
     pub(crate) fn heal(&mut self) {
         self.to_etcd.iter().chain(&self.to_masters).flatten().for_each(|way| way.set(Mood::Pass));
         self.masters.iter_mut().chain(&mut self.workers).for_each(|process| process.signal("CONT"));

@@ -90,7 +90,7 @@ impl Faults {
         TABLE.map(|row| row.0).join(",")
     }
 
-    /// One of them; `None` where there is none.
+    /// One of them; `None` without any.
     pub(crate) fn draw(&self, rng: &mut Rng) -> Option<Fault> {
         let all = self.0.iter().map(|row| row.0).sum();
         let mut at = if all == 0 { return None } else { rng.below(all) };

@@ -1,4 +1,4 @@
-//! The judge of a history: looks at what is committed while it goes on, and at everything when it is over.
+//! The judge of a history: looks at what is committed while it runs, and at everything when it is over.
 
 use crate::cluster::Cluster;
 use compass_tests::{Committed, Etcd, Tree, committed};

@@ -27,7 +27,7 @@ pub(crate) fn lie(port: u16, token: PathBuf) {
     let number = LIARS.fetch_add(1, Ordering::Relaxed);
     std::thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-        // Whether it is heard, refused or cut off, is not its own to judge.
+        // This program does not judge whether it is heard, refused or cut off.
         let _ = runtime.block_on(async { tokio::time::timeout(3 * TIMEOUT, claim(port, &token, number)).await });
     });
 }

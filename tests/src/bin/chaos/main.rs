@@ -8,8 +8,8 @@
 //! members of etcd killed, two of three at times, a node without the model, false reports, a deleted segment, a folder moved
 //! away, pipes in the place of files, an `sbatch` that lies, jobs of Slurm cancelled. Once they are over the run ends on its own,
 //! or the history has failed. Its judge reads ledger and store: what was committed at any moment is committed at the end, with the
-//! same bytes (C1), once (C2), and within what the store recorded (C3); `results/` and `predictions/` are those of a run that
-//! nothing disturbed. Of servers it asks more: every `submit --wait` ends with 0, Slurm's queue never holds more jobs than the
+//! same bytes (C1), once (C2), and within what the store recorded (C3); `results/` and `predictions/` equal an undisturbed
+//! run's. Of servers it asks more: every `submit --wait` ends with 0, Slurm's queue never holds more jobs than the
 //! servers may have, no job is submitted without need, and none is left. Moments depend on the machine, so a seed names a family of
 //! histories. The last line is `runs: N, differences: D`.
 
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
             println!("runs: {}, differences: {differences}", options.runs);
             ExitCode::from(u8::from(differences > 0))
         }
-        // It was said that etcd is missing.
+        // The lack of etcd was reported.
         Ok(None) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("chaos: {error}");
@@ -112,7 +112,7 @@ fn play(options: &Options) -> Result<Option<u64>, Box<dyn Error>> {
             Subject::Run(model) => run(model, seed, options, &mut etcd, &mut lab)?,
             Subject::Served => match served(seed, options, &mut etcd, &mut lab)? {
                 Some(played) => played,
-                // It was said that Slurm is missing.
+                // The lack of Slurm was reported.
                 None => continue,
             },
         };

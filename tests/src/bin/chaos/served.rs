@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(100);
 /// Time that the echo engine takes for a sample, in milliseconds.
 const DELAY_MS: &str = "60";
-/// The jobs, each told from the other by the name of its model.
+/// The jobs, distinguished by the names of their models.
 const JOBS: [&str; 2] = ["first", "second"];
 const RUNNER: &str = "[infer.runner]\ntype = \"slurm\"\npartition = \"llmeval\"\nmax_num_workers = 2\n";
 const SMALL_TASKS: &str = "[infer.partitioner]\ntype = \"size\"\nmax_task_size = 12\ngen_task_coef = 3\n";

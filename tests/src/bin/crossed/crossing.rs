@@ -290,7 +290,7 @@ impl<'a> Crossing<'a> {
                 }
                 drop(waiting);
                 server = self.serve();
-                // The job goes on by itself: its table is the last that it writes.
+                // The job continues on its own: its table is the last that it writes.
                 let ended = self.until(|| self.has_table().then_some(()));
                 server.signal("TERM");
                 server.finish();

@@ -2,7 +2,7 @@
 //!
 //! Faults live where features meet: a few-shot job against an endpoint once hung although each half had its tests. A job here
 //! is one value of each factor (model, inferencer, shots, partitioner, runner, server, what happens to it, number of models and
-//! data sets). It must end in time with exit code 0, write `predictions/` and `results/` byte-equal to those of a plain run of the
+//! data sets). It must end in time with exit code 0, write `predictions/` and `results/` byte-equal to a plain run's of the
 //! same samples (one local worker, nothing killed), and leave no process behind. `--pairs` and `--triples` run a covering array
 //! instead, in which every pair or triple of values occurs in some job.
 

@@ -25,7 +25,7 @@ impl Server {
         let mut child = command.spawn().ok()?;
         let mut lines = BufReader::new(child.stderr.take()?).lines().map_while(Result::ok);
         let url = lines.find_map(|line| line.split_once("serving at ").map(|(_, url)| url.trim().to_owned()))?;
-        // What it says later must not fill the pipe.
+        // Its later output must not fill the pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Some(Self { child, url })
     }

@@ -1,9 +1,9 @@
-//! Kills the leader of a run, again and again, and measures what becomes of it: `failover --runs 20`.
+//! Kills the leader of a run, again and again, and measures the consequences: `failover --runs 20`.
 //!
 //! Each run has an etcd, two masters and three workers that know both, on the echo engine. The leader is killed with
 //! `kill -9` in mid-run. Its workers live on, so nothing that they hold may be run again; and nothing that it recorded may
-//! be lost. The last line holds the worst of all runs. `failover --outage S` takes etcd away for so many seconds instead:
-//! workers go on with what they hold, the leader stays, and when etcd is back nothing is lost or run again.
+//! be lost. The last line holds the worst of all runs. `failover --outage S` takes etcd away for S seconds instead:
+//! workers continue with what they hold, the leader stays, and when etcd is back nothing is lost or run again.
 
 mod outage;
 mod takeover;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns whether nothing was lost or run again; true as well where etcd is missing, which is said.
+/// Returns whether nothing was lost or run again; true as well where etcd is missing, which is reported.
 fn take_overs(runs: u32) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(Measured { seconds, lost, again }) = measure(runs)? else { return Ok(true) };
     println!(

@@ -8,7 +8,7 @@ impl<'w> Arguments<'w> {
     /// Parses `words`.
     ///
     /// # Errors
-    /// An option is unknown, has no value, or is given twice; a word is none.
+    /// An option is unknown, has no value, or is given twice; an argument is not an option.
     pub(super) fn parse(words: &[&'w str], known: &[&str]) -> Result<Self, String> {
         let mut given: Vec<(&str, &str)> = Vec::new();
         let mut rest = words.iter();

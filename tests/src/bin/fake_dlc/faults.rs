@@ -40,7 +40,7 @@ impl Faults {
         (0..times).any(|time| std::fs::File::create_new(self.state.join(format!("struck.{name}.{time}"))).is_ok())
     }
 
-    /// Keeps the arguments of a call, for tests of what was asked.
+    /// Keeps the arguments of a call, for tests of the requests.
     pub(super) fn note_call(&self, words: &[&str]) {
         let line = serde_json::json!(words).to_string() + "\n";
         let file = std::fs::File::options().create(true).append(true).open(self.state.join("calls"));

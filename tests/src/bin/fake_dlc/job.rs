@@ -1,4 +1,4 @@
-//! A job: a folder with what was asked, its state, and its log. Files are written whole, so that readers see whole ones.
+//! A job: a folder with its request, its state, and its log. Files are written whole, so that readers see whole ones.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -48,7 +48,7 @@ impl Status {
     }
 }
 
-/// Folder of a job: what was asked, its state, and its log.
+/// Folder of a job: its request, its state, and its log.
 #[derive(Debug)]
 pub(super) struct Job {
     id: String,
@@ -129,7 +129,7 @@ impl Job {
         self.folder.join(what).exists()
     }
 
-    /// Notes that what the supervisor was asked for is done.
+    /// Notes that the supervisor has done what was requested.
     pub(super) fn answer(&self, what: &str) {
         let _ = fs::remove_file(self.folder.join(what));
     }

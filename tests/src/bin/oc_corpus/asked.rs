@@ -62,7 +62,7 @@ pub(super) fn asked(dataset: &DatasetPlan, part: &Part, sample: &Sample, meta: O
     }
 }
 
-/// Returns the request that an OpenCompass record tells of.
+/// Returns the request in an OpenCompass record.
 pub(super) fn recorded(record: &Value) -> Value {
     let labels: serde_json::Map<String, Value> = record
         .as_object()

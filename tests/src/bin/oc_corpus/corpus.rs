@@ -14,7 +14,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Its text, and those of the files that it imports.
+    /// Its text, and the texts of the files that it imports.
     pub(super) fn text(&self, tree: &Path) -> String {
         let mut text = String::new();
         with_imports(tree, &tree.join(&self.path), 3, &mut text);

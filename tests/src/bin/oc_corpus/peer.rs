@@ -21,7 +21,7 @@ const SHOWN: usize = 40;
 /// Runs OpenCompass over the files.
 ///
 /// # Errors
-/// Those of the disk, and an interpreter that cannot be started or fails.
+/// Errors of the disk, and an interpreter that cannot be started or fails.
 pub(super) fn run(python: &Path, options: &Options, work: &Path, files: &[&File]) -> io::Result<()> {
     let list: Vec<Value> = files.iter().map(|file| json!({"name": file.name, "path": file.path})).collect();
     std::fs::write(work.join("files.json"), Value::from(list).to_string())?;

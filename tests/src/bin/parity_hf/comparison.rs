@@ -15,7 +15,7 @@ pub(crate) struct Comparison {
     dtype: Dtype,
     word: &'static str,
     way: &'static str,
-    /// The largest difference, relative to the largest logit of the sequence; not a number when a logit is none.
+    /// The largest difference, relative to the largest logit of the sequence; NaN when a logit is NaN.
     off: f64,
     /// Logits that are not equal to the bit, and all of them.
     differing: usize,

@@ -25,7 +25,7 @@ pub(crate) struct Python {
 /// Looks for it.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why no Python can be used.
 pub(crate) fn find() -> Result<Python, String> {
     let program = std::env::var("COMPASS_PYTHON").unwrap_or_else(|_| "python3".into());
     let wanted =

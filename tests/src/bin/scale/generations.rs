@@ -3,7 +3,7 @@
 use compass_tests::{Job, RunFindings, demo_model, folder_digest};
 use std::fmt::Write as _;
 
-/// A job of so many sums to be continued, all different, under `partitioner`.
+/// A job of `count` sums to be continued, all different, under `partitioner`.
 pub(crate) fn job(count: u32, partitioner: &str) -> Job {
     let job = Job::new(&format!(
         r#"

@@ -47,7 +47,7 @@ impl Waits {
     }
 }
 
-/// Runs so many sessions to the end of the job.
+/// Runs this many sessions to the end of the job.
 pub(crate) fn waits(place: SessionTarget, sessions: usize) -> Result<Waits, JoinError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {

@@ -9,8 +9,8 @@
 //! - `grants`: waits for grants of 64 sessions that take a second for a task, at a master with the million samples.
 //! - `pages`: the same with and without ten open pages of the job, in alternating pairs.
 //!
-//! A table, then a line for each bound with the worst case; exit code 1 where one is broken. Times are those of a machine that
-//! also runs the agents.
+//! A table, then a line for each bound with the worst case; exit code 1 where one is broken. The machine also runs the agents,
+//! which the times include.
 
 mod bounds;
 mod generations;
@@ -40,7 +40,7 @@ const PAGES: usize = 10;
 const PAIRS: usize = 5;
 /// The same for the part `pages`: more grants, so that one of a hundred is no single one.
 const PAGES_TASK_SAMPLES: u32 = 60;
-/// A sample that is continued counts as so many, under the partitioner `size`.
+/// Samples that a continued sample counts as, under the partitioner `size`.
 const GENERATION_COST: u32 = 20;
 
 const HEADING: [&str; 14] = [
@@ -255,8 +255,8 @@ impl Scale {
         );
     }
 
-    /// Runs the sessions on tasks of so many samples at a master of which so many pages are open; returns the wait of 99 in 100, in milliseconds, and the
-    /// master's memory in MiB.
+    /// Runs the sessions on tasks of `task_samples` samples at a master of which `pages` pages are open; returns the wait of 99 in
+    /// 100, in milliseconds, and the master's memory in MiB.
     fn waits(&self, case: &str, task_samples: u32, pages: usize) -> Result<(f64, f64), String> {
         let size = RealSize { models: 1, data_sets: 40, rows: self.options.samples / 40 };
         eprintln!("{case}: {} samples, a second for a task", size.samples());

@@ -14,7 +14,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Opens so many pages of the only job of the master whose lines stand in `log`.
+    /// Opens `count` pages of the only job of the master whose lines are in `log`.
     pub(crate) fn open(job: &Job, log: &str, count: usize) -> std::io::Result<Self> {
         let address = wait_until("the master says where it is shown", || {
             let text = job.log(log);

@@ -30,7 +30,7 @@ const REMEMBERED: u32 = 110;
 /// Jobs that run or wait at once.
 const OPEN: usize = 12;
 const LOOK: Duration = Duration::from_secs(1);
-/// From one worker that goes to the next. What a killed one held waits for its lease, half a minute: with more of them most jobs
+/// Pause from one worker that goes to the next. What a killed one held waits for its lease, half a minute: with more of them most jobs
 /// would only wait.
 const REPLACE: Duration = Duration::from_secs(4);
 /// Time without a running job in which the idle processor time is taken.

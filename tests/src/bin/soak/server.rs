@@ -74,7 +74,7 @@ impl Server {
         self.open.len()
     }
 
-    /// Returns what the server says of the jobs that have not ended, and the end of its log.
+    /// Returns the server's report about the jobs that have not ended, and the end of its log.
     pub(crate) fn explain_open(&self) -> String {
         let jobs: Vec<String> = self
             .open

@@ -1,7 +1,7 @@
 //! `watched`: a trainer writes checkpoints in slow chunks, renames, removes and overwrites them, beside a watch that is killed
 //! again and again; then every number is compared with an undisturbed run's.
 //!
-//! `--checkpoints N` writes so many (20), `--full` 200; `--runs N` and `--seed S` play several. The last line is
+//! `--checkpoints N` writes N (20), `--full` 200; `--runs N` and `--seed S` play several. The last line is
 //! `runs: N, wrong: D`.
 
 use compass_tests::training::play;

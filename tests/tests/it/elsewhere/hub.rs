@@ -82,7 +82,7 @@ fn large_rows() -> String {
     rows().lines().map(|row| format!("{}, \"beside\": \"{padding}\"}}\n", row.trim_end_matches('}'))).collect()
 }
 
-/// The journal of the one file that is being downloaded, once it names so many pieces.
+/// The journal of the one file that is being downloaded, once it names this many pieces.
 fn pieces(blobs: PathBuf, count: usize) -> Vec<u64> {
     wait_until("some pieces are durable", || {
         let mut files = std::fs::read_dir(&blobs).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -61,7 +61,7 @@ pub(crate) fn outcome(job: &Job) -> (Tree, Tree) {
     (job.tree("results"), job.tree("predictions"))
 }
 
-/// What the demo's model gives from a directory on this host.
+/// Returns the outcome of the demo's model from a directory on this host.
 pub(crate) fn expected() -> (Tree, Tree) {
     let job = job("path = \"model\"", "rows.jsonl", LOCAL);
     copy_demo_model(&job.path("model")).unwrap();

@@ -1,4 +1,5 @@
-//! What OpenCompass 0.5.4 printed, from the shipped presets through the whole chain: per-label scores, generations, per-sample correctness.
+//! Golden output of OpenCompass 0.5.4, from the shipped presets through the whole chain: per-label scores, generations, per-sample
+//! correctness.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 

@@ -1,4 +1,4 @@
-//! Where greedy texts part: whether the model itself cannot tell the two continuations apart.
+//! Ties of greedy texts: a check whether the model itself cannot tell two continuations apart where they part.
 //!
 //! Matrix products of another processor differ in the last bits, so a greedy text can take another turn where two tokens
 //! are equally likely. Two texts count as the same only if the logits at the first token that differs say so.
@@ -8,11 +8,11 @@ use compass_engine::{BareModel, DeviceChoice, Traced};
 use compass_plan::{BosPolicy, Dtype};
 use std::path::Path;
 
-/// What logits differ by between processors on these models, with room: their size is about 10.
+/// Difference of logits between processors on these models, with room: their size is about 10.
 const ROUNDING: f32 = 1e-4;
 
-/// How far below the likeliest token the likeliest one lies with which the greedy text goes on as `theirs` does, at the
-/// first token at which it does not by itself. `None` when it does to its end.
+/// Returns the distance from the likeliest token to the likeliest one with which the greedy text continues as `theirs` does, at
+/// the first token at which it does not by itself. `None` when it does to its end.
 fn gap(directory: &Path, prompt: &str, theirs: &str) -> Option<f32> {
     let tokenizer = TextTokenizer::read(directory, BosPolicy::Auto, None).unwrap();
     let mut model = BareModel::load(directory, Dtype::Float32, &DeviceChoice::Cpu, 1).unwrap();

@@ -19,7 +19,7 @@ use tonic::Streaming;
 /// Longer than any answer takes.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A session of a peer that says whatever it is told to.
+/// A session of a peer that sends whatever a test wants.
 pub(crate) struct Peer {
     pub(crate) up: mpsc::Sender<v1::WorkerFrame>,
     pub(crate) down: Streaming<v1::MasterFrame>,

@@ -97,7 +97,7 @@ fn a_bound_holds_and_what_is_beyond_it_is_explained() {
         assert!(refused.stderr.contains(says), "{words:?}: {}", refused.stderr);
     }
     let table = served.command(&["status"]).expect(0).stdout;
-    // Above them stands how the pools are.
+    // The state of the pools is above them.
     let heads = table.lines().find(|line| line.starts_with("job")).unwrap().split_whitespace().collect::<Vec<_>>();
     assert_eq!(
         heads,
@@ -201,7 +201,7 @@ fn a_run_that_ends_with_its_job_answers_as_well() {
     let finished = running.finish().expect(1);
     assert!(finished.stdout.contains("enough"), "{}", finished.stdout);
     served.command(&["status"]).expect(3);
-    // What is recorded is kept, and the run can go on.
+    // Recorded results are kept, and the run can continue.
     served.job.gate().open();
     served.job.run(&["-r"]).expect(0);
     assert_same(&served.job, &undisturbed());

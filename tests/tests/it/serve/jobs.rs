@@ -94,7 +94,7 @@ fn a_job_that_is_submitted_again_after_its_end_runs_again_on_the_same_workers() 
     let alone = echo_job("", "");
     let table = alone.run(&[]).expect(0).stdout;
     let mut folders = Vec::new();
-    // Its plan, tasks and attempts are those of before: nothing of an earlier run may be taken for this one's.
+    // Its plan, tasks and attempts are the same as before: nothing of an earlier run may be taken for this one's.
     for _ in 0..4 {
         let waited = served.submit("a", &named("echo", ""), &["--wait"]).expect(0);
         let (head, printed) = waited.stdout.split_once('\n').unwrap();
@@ -113,7 +113,7 @@ fn assert_same_run(served: &Served, alone: &Job) {
     assert_eq!(compass_tests::tree_of(&served.run("a").join("results")), alone.tree("results"));
 }
 
-/// What a process has open that is a file of the run folders.
+/// Returns the files of the run folders that a process has open.
 fn open_files(pid: u32, below: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
     let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -133,7 +133,7 @@ fn a_server_keeps_no_descriptor_of_jobs_that_have_ended() {
     for job in &jobs {
         assert_eq!(served.wait_for_end(job)["exit_code"], 0);
     }
-    // Told before the file is closed: its end is waited for.
+    // Reported before the file is closed: its end is awaited.
     let runs: Vec<PathBuf> = (0..4).map(|at| served.job.path(&format!("job{at}")).canonicalize().unwrap()).collect();
     wait_until("nothing of the jobs is open", || {
         runs.iter().all(|run| open_files(server.pid(), run).is_empty()).then_some(())

@@ -1,4 +1,4 @@
-//! A server to be tried out: its folder, what is asked of it, and jobs that it has in the middle of their work.
+//! A server under test: its folder, requests to it, and jobs that it has in the middle of their work.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -13,7 +13,7 @@ pub(super) struct Served {
     pub(super) log: &'static str,
 }
 
-/// A job's configuration is told from another's by its model's name.
+/// A job's configuration differs from another's by its model's name.
 pub(super) fn named(abbr: &str, infer: &str) -> String {
     configuration("", infer).replace("\"echo\"\ntype", &format!("\"{abbr}\"\ntype"))
 }
@@ -30,7 +30,7 @@ impl Served {
         Self { job, log: "serve.log" }
     }
 
-    /// Holds all jobs together once so many samples have begun.
+    /// Holds all jobs together once this many samples have begun.
     pub(super) fn held(mut self, samples: u64) -> Self {
         self.job.hold_after(samples);
         self

@@ -1,4 +1,4 @@
-//! A server dies, stops or is stopped: its jobs go on where they were, under the next one.
+//! A server dies, stops or is stopped: its jobs continue where they were, under the next one.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -97,7 +97,7 @@ fn a_server_that_was_stopped_for_too_long_is_fenced_and_the_other_has_its_jobs()
     the_second_goes_on(&served, &jobs);
     waiting.finish().expect(0);
     let heard = served.job.log("wait.log");
-    // The job goes on, and its submitter has nothing to resume.
+    // The job continues, and its submitter has nothing to resume.
     assert!(heard.contains("another one goes on with job") && !heard.contains("resume with"), "{heard}");
     assert!(!heard.contains("error"), "{heard}");
     second.signal("TERM");

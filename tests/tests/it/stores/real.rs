@@ -34,7 +34,7 @@ impl Commits {
         (told, Self(heard))
     }
 
-    /// Waits for so many more. The one that is under way is not among them.
+    /// Waits for this many more. The one that is under way is not among them.
     pub(crate) async fn more(&mut self, many: usize) {
         let least = *self.0.borrow() + 1 + many;
         self.0.wait_for(|count| *count >= least).await.unwrap();

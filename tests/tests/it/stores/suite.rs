@@ -1,4 +1,4 @@
-//! What every store promises, as one suite. A backend is a [`Bench`]; it may open a store for several masters.
+//! Promises of every store, as one suite. A backend is a [`Bench`]; it may open a store for several masters.
 
 use compass_store::{CoordinationStore, Damage, Leadership, LeadershipStatus, MAX_OPS, Op, StoreError};
 use compass_types::ids::{Digest, Epoch};
@@ -26,7 +26,7 @@ pub(crate) trait Bench {
     /// Removes that key, as a person does.
     fn unspoil(&self, job: &Digest, name: &str) -> impl Future<Output = ()>;
 
-    /// Whether several masters can have the store open.
+    /// Returns whether several masters can have the store open.
     fn is_shared(&self) -> bool;
 }
 

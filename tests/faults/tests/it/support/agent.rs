@@ -67,7 +67,7 @@ pub(crate) fn children_of(parent: i32) -> Vec<i32> {
     pids.filter(|&pid| status_of(pid).is_some_and(|(state, ppid)| ppid == parent && state != 'Z')).collect()
 }
 
-/// Whether the process exists and is not a zombie.
+/// Returns whether the process exists and is not a zombie.
 pub(crate) fn is_running(pid: i32) -> bool {
     status_of(pid).is_some_and(|(state, _)| state != 'Z')
 }

@@ -59,14 +59,14 @@ impl Collected {
         }
     }
 
-    /// Receives frames until the worker has heard all that the session has sent.
+    /// Receives frames until the worker has received all that the session has sent.
     pub(crate) async fn until_heard(&mut self, session: &mut Session) {
         let last = session.last_sent();
         self.heard = 0;
         self.until(session, true, |collected| collected.heard >= last).await;
     }
 
-    /// Receives one frame more: a worker sends none before it has heard the welcome.
+    /// Receives one frame more: a worker sends none before it has received the welcome.
     pub(crate) async fn until_welcomed(&mut self, session: &mut Session, acknowledge: bool) {
         let frames = self.frames;
         self.until(session, acknowledge, |collected| collected.frames > frames).await;

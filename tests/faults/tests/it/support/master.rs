@@ -14,7 +14,7 @@ use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::{Request, Response, Status, Streaming};
 use v1::master_frame::Body;
 
-/// How long a test waits for an expected event.
+/// Longest time that a test waits for an expected event.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]

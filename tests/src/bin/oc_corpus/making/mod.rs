@@ -77,7 +77,7 @@ impl Making {
     }
 }
 
-/// Columns that a configuration's text asks of its rows: those of `reader_cfg`, and what stands in braces.
+/// Columns that a configuration's text asks of its rows: the columns of `reader_cfg`, and names in braces.
 pub(super) fn columns(text: &str) -> BTreeSet<String> {
     let words = tokens::tokens(text, 1);
     let mut found = BTreeSet::new();

@@ -85,7 +85,7 @@ pub(super) fn reads(tokens: &[Token]) -> Vec<Read> {
                     let used = chain.used.unwrap_or_else(|| around(tokens, at, chain.end));
                     found.push(Read { at: chain.at.clone(), used, line });
                 }
-                // What stands in brackets is read too.
+                // Names in brackets are read too.
                 at += 1;
             }
             _ => at += 1,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Adds what a split asks of its files, and of those that stand beside them.
+/// Adds what a split asks of its files, and of the files beside them.
 pub(super) fn of_split(shapes: &mut BTreeMap<PathBuf, Value>, dataset: &DatasetConfig, source: &SourceConfig) {
     let mut row = Map::new();
     let labels = labels(dataset);
@@ -128,7 +128,7 @@ fn beside(shapes: &mut BTreeMap<PathBuf, Value>, expression: &Expression, line: 
     shapes.entry(file.clone()).or_insert(shape);
 }
 
-/// Paths that an expression reads, with what must stand there.
+/// Paths that an expression reads, with the shape that must be there.
 fn wanted(expression: &Expression) -> Vec<(&str, String)> {
     match expression {
         Expression::Split { of, by, .. } => vec![(of, format!("$parts:{by}"))],

@@ -95,7 +95,7 @@ impl Sources {
         of_name.sort_by_key(|path| (Some(*path) != own, path.parent() != near));
         let Some(text) = of_name.first().and_then(|path| self.texts.get(*path)) else { return Vec::new() };
         let mut found = reads::reads(&tokens::tokens(text, 1));
-        // An expression may go on in the lines below.
+        // An expression may continue on the lines below.
         found.retain(|read| (line..line + 3).contains(&read.line));
         found
     }

@@ -13,7 +13,7 @@ const ROWS: usize = 30;
 /// Writes the file; `seed` draws its texts.
 ///
 /// # Errors
-/// Those of the disk, and formats that cannot be written here.
+/// Errors of the disk, and formats that cannot be written here.
 pub(super) fn file(path: &Path, source: &SourceConfig, shape: &Value, seed: &str) -> io::Result<()> {
     let mut draw = Draw::new(seed);
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
