@@ -17,13 +17,13 @@ const COUNTERS: [Counter; 5] = [
     Counter {
         what: "documentation that begins with What, Whether, How, Where, Who, Of, Those or the like",
         instead: "begin with the subject: a noun for a type, a verb for a function",
-        budget: 790,
+        budget: 62,
         count: openers,
     },
     Counter {
         what: "`such`, `so many`, `is none`, `goes on`, `those of` in comments",
         instead: "say what it is: this kind, the number, continues, the noun again",
-        budget: 762,
+        budget: 399,
         count: dialect,
     },
     Counter {
