@@ -2,6 +2,7 @@
 
 mod agieval;
 mod boxed;
+pub mod equal;
 mod equivalence;
 mod expression;
 mod final_answer;

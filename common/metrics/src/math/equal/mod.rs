@@ -1,0 +1,10 @@
+//! Equality of two mathematical answers: of the values that they are, not of their strings.
+//!
+//! Everything is pure and bounded by counted steps.
+
+#![expect(dead_code, reason = "nothing compares yet")]
+
+mod decision;
+mod ratio;
+
+pub use decision::{Rules, Verdict, Why};
