@@ -5,6 +5,9 @@
 #![expect(dead_code, reason = "nothing compares yet")]
 
 mod decision;
+mod names;
 mod ratio;
+mod text;
+mod token;
 
 pub use decision::{Rules, Verdict, Why};
