@@ -5,9 +5,11 @@
 #![expect(dead_code, reason = "nothing compares yet")]
 
 mod decision;
+mod latex;
 mod names;
 mod ratio;
 mod text;
 mod token;
+mod tree;
 
 pub use decision::{Rules, Verdict, Why};
