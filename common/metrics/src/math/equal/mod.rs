@@ -4,9 +4,12 @@
 
 #![expect(dead_code, reason = "nothing compares yet")]
 
+mod algebra;
 mod decision;
 mod latex;
 mod names;
+mod polynomial;
+mod quotient;
 mod ratio;
 mod text;
 mod token;
