@@ -5,9 +5,11 @@
 #![expect(dead_code, reason = "nothing compares yet")]
 
 mod algebra;
+mod complex;
 mod decision;
 mod latex;
 mod names;
+mod numeric;
 mod polynomial;
 mod quotient;
 mod ratio;
