@@ -5,14 +5,17 @@
 #![expect(dead_code, reason = "nothing compares yet")]
 
 mod algebra;
+mod angle;
 mod complex;
 mod decision;
 mod latex;
 mod names;
+mod normal;
 mod numeric;
 mod polynomial;
 mod quotient;
 mod ratio;
+mod root;
 mod text;
 mod token;
 mod tree;
