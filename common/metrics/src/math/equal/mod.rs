@@ -15,9 +15,12 @@ mod numeric;
 mod polynomial;
 mod quotient;
 mod ratio;
+mod relation;
 mod root;
+mod sets;
 mod text;
 mod token;
 mod tree;
+mod value;
 
 pub use decision::{Rules, Verdict, Why};
