@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod choice;
 #[cfg(test)]
+mod equal;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod instruction;

@@ -1,11 +1,13 @@
 //! Equality of two mathematical answers: of the values that they are, not of their strings.
 //!
+//! A text is cut into tokens (`token`), read into a value (`reader`, its formulas by `latex` into a `tree`), and each formula
+//! brought into a normal form (`normal`, `root`, `angle`): a quotient of polynomials (`quotient`, `polynomial`, `ratio`) over
+//! atoms (`algebra`). `compare` decides; where exact rules show neither, formulas are compared at points (`numeric`).
 //! Everything is pure and bounded by counted steps.
-
-#![expect(dead_code, reason = "nothing compares yet")]
 
 mod algebra;
 mod angle;
+mod compare;
 mod complex;
 mod decision;
 mod latex;
@@ -25,4 +27,5 @@ mod token;
 mod tree;
 mod value;
 
+pub use compare::equal;
 pub use decision::{Rules, Verdict, Why};
