@@ -7,6 +7,8 @@ mod choice;
 #[cfg(test)]
 mod equal;
 #[cfg(test)]
+mod equal_properties;
+#[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod instruction;
