@@ -1,10 +1,12 @@
 //! The arena: memory for the keys and values of many sequences, reserved once.
 //!
 //! An extent is a run of tokens in every layer, for the tokens of one prefix segment, or of one sequence's end. It is
-//! freed when its last holder releases it. Its content is never moved, and two extents never overlap, so that siblings
-//! of a trie lie beside each other, and one pass can compute them all.
+//! freed when its last holder releases it. Two extents never overlap, so that siblings of a trie lie beside each other,
+//! and one pass can compute them all. Content moves only when an extent grows: between passes, in the order of the device's
+//! work, to places for which the next pass asks again.
 
 use super::free_list::FreeList;
+use super::sliding::{Run, slides};
 use tch::{Device, Kind, TchError, Tensor};
 
 /// Names an extent of one arena.
@@ -158,14 +160,86 @@ impl Arena {
         }
     }
 
-    /// Copies the first `tokens` tokens of an extent to the beginning of another.
-    pub(crate) fn copy(&mut self, from: ExtentId, to: ExtentId, tokens: usize) -> Result<(), TchError> {
-        let (source, target, count) = (self.start(from) as i64, self.start(to) as i64, tokens as i64);
+    /// Gives an extent room for `capacity` tokens, if as many are free with its own: it becomes longer in place, or is moved to
+    /// a free run, or extents around it move apart. Its tokens, keys and values stay. Returns whether it has the room.
+    ///
+    /// # Errors
+    /// Errors of libtorch while content is moved; the arena must be cleared then.
+    pub(crate) fn grow(&mut self, id: ExtentId, capacity: usize) -> Result<bool, TchError> {
+        let Some(extent) = self.extent(id) else { return Ok(false) };
+        let (start, had, used) = (extent.start, extent.capacity, extent.tokens.len());
+        if capacity <= had {
+            return Ok(true);
+        }
+        let place = if self.free.take_at(start + had, capacity - had) {
+            start
+        } else if let Some(place) = self.free.take(capacity) {
+            self.move_run(start, place, used)?;
+            self.free.give_back(start, had);
+            place
+        } else if self.free.total() + had >= capacity {
+            self.slide_apart(id, capacity)?;
+            let place = self.start(id);
+            self.free.take_at(place + had, capacity - had);
+            place
+        } else {
+            return Ok(false);
+        };
+        if let Some(Some(extent)) = self.extents.get_mut(id.0) {
+            (extent.start, extent.capacity) = (place, capacity);
+        }
+        Ok(true)
+    }
+
+    /// Has extents move apart, so that one of them can have room for `capacity` tokens in its place.
+    fn slide_apart(&mut self, id: ExtentId, capacity: usize) -> Result<(), TchError> {
+        let held = |number: usize| self.extents.get(number).and_then(Option::as_ref);
+        let mut order: Vec<usize> = (0..self.extents.len()).filter(|&number| held(number).is_some()).collect();
+        order.sort_by_key(|&number| held(number).map(|extent| extent.start));
+        let run = |extent: &Extent| Run { start: extent.start, capacity: extent.capacity };
+        let runs: Vec<Run> = order.iter().filter_map(|&number| held(number)).map(run).collect();
+        let Some(grows) = order.iter().position(|&number| number == id.0) else { return Ok(()) };
+        for slide in slides(&runs, grows, capacity, self.capacity).unwrap_or_default() {
+            let Some(Some(extent)) = self.extents.get_mut(order[slide.run]) else { continue };
+            let (from, used) = (extent.start, extent.tokens.len());
+            extent.start = slide.to;
+            self.move_run(from, slide.to, used)?;
+        }
+        self.free = FreeList::new(self.capacity);
+        for extent in self.extents.iter().flatten() {
+            self.free.take_at(extent.start, extent.capacity);
+        }
+        Ok(())
+    }
+
+    /// Cuts an extent to room for `capacity` tokens, if it has more.
+    pub(crate) fn shorten(&mut self, id: ExtentId, capacity: usize) {
+        let Some(Some(extent)) = self.extents.get_mut(id.0) else { return };
+        let surplus = extent.capacity.saturating_sub(capacity);
+        if surplus > 0 {
+            extent.capacity = capacity;
+            extent.tokens.truncate(capacity);
+            self.free.give_back(extent.start + capacity, surplus);
+        }
+    }
+
+    /// Copies keys and values of `tokens` tokens from `from` on to those from `to` on, which they may overlap.
+    fn move_run(&self, from: usize, to: usize, tokens: usize) -> Result<(), TchError> {
+        let (source, target, count) = (from as i64, to as i64, tokens as i64);
+        let overlaps = from.abs_diff(to) < tokens;
         for LayerKv { keys, values } in &self.layers {
             for tensor in [keys, values] {
-                tensor.f_narrow(0, target, count)?.f_copy_(&tensor.f_narrow(0, source, count)?)?;
+                let run = tensor.f_narrow(0, source, count)?;
+                let run = if overlaps { run.f_detach_copy()? } else { run };
+                tensor.f_narrow(0, target, count)?.f_copy_(&run)?;
             }
         }
+        Ok(())
+    }
+
+    /// Copies the first `tokens` tokens of an extent to the beginning of another.
+    pub(crate) fn copy(&mut self, from: ExtentId, to: ExtentId, tokens: usize) -> Result<(), TchError> {
+        self.move_run(self.start(from), self.start(to), tokens)?;
         let (copied, long) = (self.tokens(from).iter().take(tokens).copied().collect::<Vec<_>>(), self.is_long(from));
         self.note(to, 0, &copied, long);
         Ok(())
@@ -221,5 +295,54 @@ mod tests {
         );
         arena.note(b, 1, &[9], false);
         assert_eq!((arena.tokens(b), arena.is_long(b)), (&[5, 9][..], false));
+    }
+
+    /// Gives an extent `tokens` tokens, and keys and values by them.
+    fn fill(arena: &mut Arena, id: ExtentId, tokens: &[u32]) {
+        arena.note(id, 0, tokens, false);
+        for layer in &arena.layers {
+            for (at, &token) in tokens.iter().enumerate() {
+                let row = |tensor: &Tensor| tensor.narrow(0, (arena.start(id) + at) as i64, 1);
+                (_, _) = (row(&layer.keys).fill_(f64::from(token)), row(&layer.values).fill_(-f64::from(token)));
+            }
+        }
+    }
+
+    /// Returns whether keys and values of an extent match its tokens.
+    fn is_whole(arena: &Arena, id: ExtentId) -> bool {
+        let tokens: Vec<f32> = arena.tokens(id).iter().map(|&token| token as f32).collect();
+        let first = |tensor: Tensor| Vec::<f32>::try_from(tensor.select(2, 3).reshape([-1])).unwrap();
+        arena.layers.iter().all(|layer| {
+            let (keys, values) = layer.run(arena.start(id) as i64, tokens.len() as i64).unwrap();
+            first(keys) == tokens && first(-values) == tokens
+        })
+    }
+
+    #[test]
+    fn extents_grow_in_place_or_elsewhere_and_others_move_apart() {
+        let mut arena = arena(30);
+        let ids: Vec<ExtentId> = [6, 4, 8, 2].into_iter().map(|tokens| arena.allocate(tokens).unwrap()).collect();
+        let [a, b, c, d] = ids[..] else { panic!("{ids:?}") };
+        fill(&mut arena, a, &[1, 2, 3, 4, 5, 6]);
+        fill(&mut arena, b, &[11, 12, 13]);
+        fill(&mut arena, c, &[21, 22, 23, 24, 25, 26, 27]);
+        fill(&mut arena, d, &[31, 32]);
+        let grown = |arena: &mut Arena, id, capacity| {
+            let grown = arena.grow(id, capacity).unwrap();
+            assert!(ids.iter().all(|&id| is_whole(arena, id)), "{id:?} to {capacity}");
+            (grown, arena.start(id), arena.room(id))
+        };
+        assert_eq!(grown(&mut arena, d, 4), (true, 18, 4), "in place");
+        assert_eq!(grown(&mut arena, b, 8), (true, 22, 8), "where there is room");
+        assert_eq!(grown(&mut arena, a, 10), (true, 0, 10), "into what it left");
+        assert_eq!(grown(&mut arena, c, 9), (false, 10, 8), "all are taken");
+        arena.release(b);
+        let e = arena.allocate(2).unwrap();
+        fill(&mut arena, e, &[41, 42]);
+        arena.shorten(a, 6);
+        assert_eq!((arena.room(a), arena.tokens(a).len()), (6, 6));
+        assert_eq!(grown(&mut arena, c, 18), (true, 6, 18), "itself and those behind it move");
+        assert_eq!((arena.start(d), arena.start(e), arena.allocate(1)), (24, 28, None));
+        assert!(is_whole(&arena, e) && arena.tokens(c).len() == 7);
     }
 }

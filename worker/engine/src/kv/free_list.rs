@@ -24,6 +24,28 @@ impl FreeList {
         Some(start)
     }
 
+    /// Takes the run of `tokens` from `start` on, if all of it is free; returns whether it was.
+    pub(super) fn take_at(&mut self, start: usize, tokens: usize) -> bool {
+        let Some((&hole, &length)) = self.0.range(..=start).next_back() else { return false };
+        let (end, hole_end) = (start + tokens, hole + length);
+        if end > hole_end {
+            return false;
+        }
+        self.0.remove(&hole);
+        if hole < start {
+            self.0.insert(hole, start - hole);
+        }
+        if end < hole_end {
+            self.0.insert(end, hole_end - end);
+        }
+        true
+    }
+
+    /// Number of tokens that are free.
+    pub(super) fn total(&self) -> usize {
+        self.0.values().sum()
+    }
+
     /// Frees a run that was taken.
     pub(super) fn give_back(&mut self, mut start: usize, mut tokens: usize) {
         if let Some((&before, &length)) = self.0.range(..start).next_back()
@@ -55,5 +77,13 @@ mod tests {
         list.give_back(0, 30);
         assert_eq!(list.take(100), Some(0), "all holes are one again");
         assert_eq!(FreeList::new(0).take(1), None);
+    }
+
+    #[test]
+    fn a_run_is_taken_where_it_is_free() {
+        let mut list = FreeList::new(100);
+        assert!(list.take_at(20, 30) && list.take_at(50, 10) && !list.take_at(10, 11) && !list.take_at(59, 2));
+        assert!(!list.take_at(90, 11) && list.take_at(0, 5) && list.take_at(90, 10));
+        assert_eq!((list.total(), list.take(16), list.take(30), list.take(15)), (45, Some(60), None, Some(5)));
     }
 }

@@ -5,6 +5,7 @@ mod arena;
 mod free_list;
 mod level;
 mod reserve;
+mod sliding;
 mod varlen;
 mod varlen_calls;
 

@@ -5,6 +5,8 @@
 //! end, a stop string, a draw), and of a sample.
 
 mod callback;
+#[cfg(test)]
+mod growth_tests;
 mod headers;
 mod packed;
 mod predictions;

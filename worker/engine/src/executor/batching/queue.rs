@@ -13,12 +13,32 @@ pub(crate) struct SequenceRequest<T> {
     pub(super) prompt: TokenPrompt,
     max_tokens: usize,
     pub(super) id: T,
+    /// Work on it before it went back to the queue.
+    pub(super) before: Before,
+}
+
+/// Work on a sequence that has to begin again. It comes to the same tokens, so that it needs as much room again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Before {
+    /// Number of its tokens, prompt included, that were computed and counted.
+    pub(super) counted: usize,
+    /// Number of tokens for which it had room, or wanted it.
+    pub(super) room: usize,
+}
+
+/// Tokens that a slot must hold of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Tokens at its beginning.
+    pub(super) least: usize,
+    /// Tokens with its longest answer.
+    pub(super) most: usize,
 }
 
 impl<T> SequenceRequest<T> {
     /// Returns a prompt with its structural borders, to be continued by at most `max_tokens` tokens, at least 1.
     pub(crate) fn new(ids: &[u32], borders: &[usize], max_tokens: usize, id: T) -> Self {
-        Self { prompt: TokenPrompt::new(ids, borders), max_tokens, id }
+        Self { prompt: TokenPrompt::new(ids, borders), max_tokens, id, before: Before::default() }
     }
 
     /// Returns a prompt that several sequences continue: all of it is their header.
@@ -30,7 +50,7 @@ impl<T> SequenceRequest<T> {
     /// Returns the request with its prompt in one piece where the model cannot share prefixes, and without a header
     /// where it may have to compute the sequence again while it grows.
     pub(super) fn cut_for(self, model: &dyn CausalLm) -> Self {
-        let prompt = match (model.shares_prefixes(self.prompt.len()), model.shares_prefixes(self.room())) {
+        let prompt = match (model.shares_prefixes(self.prompt.len()), model.shares_prefixes(self.most())) {
             (true, true) => self.prompt,
             (true, false) => self.prompt.without_header(),
             (false, _) => TokenPrompt::whole(self.prompt.ids()),
@@ -38,9 +58,14 @@ impl<T> SequenceRequest<T> {
         Self { prompt, ..self }
     }
 
-    /// Returns the tokens that its slot must hold; the last one generated is never fed back.
-    pub(super) fn room(&self) -> usize {
+    /// Returns the most tokens that its slot must hold; the last one generated is never fed back.
+    pub(super) fn most(&self) -> usize {
         self.prompt.len() + self.max_tokens.saturating_sub(1)
+    }
+
+    /// Returns the tokens that its slot must hold.
+    pub(super) fn room(&self) -> Room {
+        Room { least: self.before.room, most: self.most() }
     }
 }
 
@@ -51,7 +76,7 @@ pub(super) struct Queue<T>(VecDeque<SequenceRequest<T>>);
 impl<T> Queue<T> {
     /// Returns a queue of `sequences` in the order in which they start.
     pub(super) fn new(mut sequences: Vec<SequenceRequest<T>>) -> Self {
-        sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.room()));
+        sequences.sort_by_key(|sequence| std::cmp::Reverse(sequence.most()));
         let mut groups: HashMap<Vec<u32>, usize> = HashMap::new();
         for sequence in &sequences {
             let next = groups.len();
@@ -117,6 +142,6 @@ mod tests {
         ];
         let queue = Queue::new(sequences);
         assert_eq!(queue.0.iter().map(|sequence| sequence.id).collect::<Vec<_>>(), ["d", "b", "c", "a", "e"]);
-        assert_eq!(queue.get(0).map(SequenceRequest::room), Some(119));
+        assert_eq!(queue.get(0).map(SequenceRequest::most), Some(119));
     }
 }

@@ -3,6 +3,11 @@
 //! If a device computes asynchronously, the step after the next token is launched before the host has read that token: the
 //! device takes it from where it was chosen. The host does its work for a step while the device computes the next one; a
 //! sequence whose end shows only in its token has one row too many, which is not read.
+//!
+//! Between two launches the slots of long answers grow. Where the memory is full, the youngest sequence goes back to the queue
+//! and begins again later, from its prompt: so its bits are the same. The oldest never does, so that one sequence after the
+//! other comes to its end; and one that went back asks for the room that it needed, so that it does not go back for the same
+//! growth again.
 
 use super::callback::{DecodeCallback, StepOutcome};
 use super::packed::Packed;
@@ -52,8 +57,8 @@ impl Step {
 /// one, each over its own header and what follows it, for any composition of a pass.
 ///
 /// # Errors
-/// Errors of libtorch. When memory runs out, half as many sequences run from then on, and the running ones restart: the
-/// callback gets equal logits again.
+/// Errors of libtorch; nothing is kept for later batches then. When memory runs out, half as many sequences run from then on,
+/// and the running ones restart: the callback gets equal logits again.
 pub(crate) fn continue_all<T>(
     model: &mut dyn CausalLm,
     (slots, arena): (&mut Slots, &mut Arena),
@@ -85,7 +90,7 @@ pub(crate) fn continue_all<T>(
                 batch.queue.push_front(batch.running.drain(..).map(|one| one.sequence).collect());
             }
             Err(error) => {
-                slots.release_all();
+                slots.forget(arena);
                 return Err(error);
             }
         }
@@ -122,8 +127,9 @@ impl<T> Batch<T> {
         callback: &mut dyn DecodeCallback<T>,
         counters: &mut TokenCounters,
     ) -> Result<(), TchError> {
+        self.grow(slots, arena)?;
         for refused in self.admit(model, (slots, arena))? {
-            callback.no_room(&refused.id, refused.room());
+            callback.no_room(&refused.id, refused.most());
         }
         let next = self.launch(model, (slots, arena), callback, counters)?;
         if next.is_some() && self.queue.len() < slots.most() {
@@ -134,6 +140,36 @@ impl<T> Batch<T> {
             Some(step) => self.settle(step, model, slots, callback, counters),
             None => Ok(()),
         }
+    }
+
+    /// Gives room to running sequences for what the next step feeds of them. Where there is none, the youngest go back to the
+    /// queue.
+    fn grow(&mut self, slots: &mut Slots, arena: &mut Arena) -> Result<(), TchError> {
+        let is_short = |one: &&RunningSequence<T>| one.room_wanted(slots, arena) > slots.room(arena, one.slot);
+        let short: Vec<u64> = self.running.iter().filter(is_short).map(|one| one.number).collect();
+        for number in short {
+            while let Some(one) = self.running.iter().find(|one| one.number == number) {
+                if slots.grow(arena, one.slot, one.room_wanted(slots, arena))? {
+                    break;
+                }
+                self.send_back_youngest(slots, arena);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the youngest running sequence to the queue.
+    fn send_back_youngest(&mut self, slots: &mut Slots, arena: &Arena) {
+        let youngest = self.running.iter().enumerate().max_by_key(|(_, one)| one.number);
+        let Some((place, _)) = youngest else { return };
+        let mut one = self.running.swap_remove(place);
+        tracing::debug!(generated = one.generated(), "memory is full; the youngest sequence begins again later");
+        one.sequence.before.room = one.room_wanted(slots, arena);
+        // What is computed of it was of use, unlike what follows an end.
+        let rows = self.under_way.iter_mut().flat_map(|step| &mut step.sequences);
+        rows.filter(|(number, _)| *number == one.number).for_each(|(_, late)| *late = false);
+        slots.release(one.slot);
+        self.queue.push_front(vec![one.sequence]);
     }
 
     /// Gives slots to pending sequences. Returns the sequences that have no room even alone.
@@ -178,19 +214,23 @@ impl<T> Batch<T> {
         self.running.sort_by_key(|one| slots.header(one.slot));
         let looks_ahead = model.takes_late_tokens() && callback.choice().rules.is_none_or(|penalty| penalty == 1.0);
         let rows_before = self.under_way.as_ref().filter(|_| looks_ahead).map(Step::rows).unwrap_or_default();
-        for (number, one) in self.running.iter().enumerate().filter(|(_, one)| one.generated_then() > 0) {
+        for (number, one) in self.running.iter_mut().enumerate().filter(|(_, one)| one.generated_then() > 0) {
             let position = one.seen.len() + one.late - 1;
             let late = match one.late {
                 0 => None,
                 // The last token that it may generate is not fed; keys that depend on the length want tokens on the host.
-                _ if callback.decides_next(&one.sequence.id) => continue,
-                _ if position >= one.sequence.room() || !model.shares_prefixes(one.sequence.room()) => continue,
+                _ if callback.decides_next(&one.sequence.id, one.generated()) => continue,
+                _ if position >= one.sequence.most() || !model.shares_prefixes(one.sequence.most()) => continue,
                 _ => match rows_before.get(&one.number) {
                     Some(&row) => Some(row),
                     None => continue,
                 },
             };
-            counters.distinct += 1;
+            let counted = &mut one.sequence.before.counted;
+            if position >= *counted {
+                counters.distinct += 1;
+                *counted = position + 1;
+            }
             let segment = Segment { decodes: true, ..slots.segment(one.slot, position, 1) };
             let row = match late {
                 Some(before) => pass.push_late(segment, before),

@@ -7,18 +7,20 @@ use crate::models::CausalLm;
 use compass_plan::engine::TokenCounters;
 use tch::{Device, Kind, TchError, Tensor};
 
-const VOCABULARY: u32 = 13;
+pub(super) const VOCABULARY: u32 = 13;
 
-/// A model that runs out of memory beyond this number of tokens in its arena, or of rows in one pass.
-struct Model {
+/// A model that runs out of memory beyond this number of tokens in its arena, or of rows in one pass. Its keys are the tokens.
+pub(super) struct Model {
     tokens: usize,
     rows: usize,
     refused: std::cell::Cell<usize>,
+    /// Most sequences that decoded in one pass.
+    pub(super) at_once: usize,
 }
 
 impl Model {
-    fn new(tokens: usize, rows: usize) -> Self {
-        Self { tokens, rows, refused: 0.into() }
+    pub(super) fn new(tokens: usize, rows: usize) -> Self {
+        Self { tokens, rows, refused: 0.into(), at_once: 0 }
     }
 
     fn refuse<T>(&self) -> Result<T, TchError> {
@@ -28,7 +30,7 @@ impl Model {
 }
 
 /// Returns the token after a sequence: a function of all of it.
-fn next(sequence: &[u32]) -> u32 {
+pub(super) fn next(sequence: &[u32]) -> u32 {
     sequence.iter().fold(3, |state: u32, &token| state.wrapping_mul(31).wrapping_add(token)) % VOCABULARY
 }
 
@@ -37,14 +39,22 @@ impl CausalLm for Model {
         if tokens.len() > self.rows {
             return self.refuse();
         }
+        self.at_once = self.at_once.max(segments.iter().filter(|segment| segment.decodes).count());
         let (mut states, mut start) = (Vec::new(), 0);
+        let layer = arena.layer(0).keys.shallow_clone();
         for segment in segments {
             let room = arena.room(segment.own);
             assert!(arena.tokens(segment.own).len() >= segment.before && segment.before + segment.rows <= room);
             arena.note(segment.own, segment.before, &tokens[start..start + segment.rows], false);
+            let keys: Vec<f32> = tokens[start..start + segment.rows].iter().map(|&token| token as f32).collect();
+            let own = layer.f_narrow(0, (arena.start(segment.own) + segment.before) as i64, segment.rows as i64)?;
+            own.f_view([-1])?.f_copy_(&Tensor::f_from_slice(&keys)?)?;
             start += segment.rows;
-            let path = segment.path.iter().chain([&segment.own]);
-            let sequence: Vec<u32> = path.flat_map(|&extent| arena.tokens(extent)).copied().collect();
+            let mut sequence: Vec<u32> = Vec::new();
+            for &extent in segment.path.iter().chain([&segment.own]) {
+                let (keys, _) = arena.layer(0).run(arena.start(extent) as i64, arena.tokens(extent).len() as i64)?;
+                sequence.extend(Vec::<f32>::try_from(&keys.f_reshape([-1])?)?.iter().map(|&key| key as u32));
+            }
             assert_eq!(sequence.len(), segment.end());
             states.extend((segment.position..segment.end()).map(|last| next(&sequence[..=last]) as f32));
         }
@@ -134,17 +144,17 @@ impl DecodeCallback<usize> for Greedy {
     }
 }
 
-fn prompts() -> Vec<Vec<u32>> {
+pub(super) fn prompts() -> Vec<Vec<u32>> {
     (0..20u32)
         .map(|prompt| (0..5 + prompt % 7).map(|place| (prompt / 3 + place * place) % VOCABULARY).collect())
         .collect()
 }
 
 /// Number of tokens of the headers of [`after_headers`].
-const HEADER: usize = 70;
+pub(super) const HEADER: usize = 70;
 
 /// The prompts after one of three headers.
-fn after_headers() -> Vec<Vec<u32>> {
+pub(super) fn after_headers() -> Vec<Vec<u32>> {
     let header = |number: usize| (0..HEADER as u32).map(move |place| (place * 7 + number as u32 % 3) % VOCABULARY);
     prompts().into_iter().enumerate().map(|(number, own)| header(number).chain(own).collect()).collect()
 }

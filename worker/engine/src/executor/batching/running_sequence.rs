@@ -1,6 +1,8 @@
 //! A sequence that decodes.
 
 use super::queue::SequenceRequest;
+use super::slots::Slots;
+use crate::kv::Arena;
 
 /// A sequence in its slot.
 pub(super) struct RunningSequence<T> {
@@ -22,5 +24,12 @@ impl<T> RunningSequence<T> {
     /// Tokens that are generated once all steps under way are read.
     pub(super) fn generated_then(&self) -> usize {
         self.generated() + self.late
+    }
+
+    /// Returns the room, in tokens, that its slot must have for what the next step feeds: that which it has, unless it must
+    /// grow.
+    pub(super) fn room_wanted(&self, slots: &Slots, arena: &Arena) -> usize {
+        let most = self.sequence.most();
+        slots.room_for(arena, self.slot, (self.seen.len() + self.late).min(most), most)
     }
 }

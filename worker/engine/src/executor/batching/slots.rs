@@ -1,10 +1,12 @@
 //! Slots: extents of the arena with the prompts that they hold. Slots outlive sequences and batches, so that the next
 //! prompt with the same prefix reuses the content of a free slot.
 //!
-//! The header of a prompt is in an extent that several slots share; a slot's own extent holds what follows it.
+//! The header of a prompt is in an extent that several slots share; a slot's own extent holds what follows it. That has
+//! room for some tokens after the prompt, and grows with the answer: a slot holds what a sequence has, not what it may have.
 
 use super::headers::{HeaderId, Headers};
 use super::prompt::TokenPrompt;
+use super::queue::Room;
 use crate::kv::{Arena, ExtentId, Segment, reserve};
 use crate::models::CausalLm;
 use compass_plan::engine::PrefixSegment;
@@ -19,6 +21,10 @@ const DEFAULT_SLOTS: usize = 32;
 /// The same on a GPU, where a step costs as much for one sequence as for some hundreds.
 const GPU_SLOTS: usize = 512;
 
+/// Number of tokens after a prompt for which its slot has room at first: answers of this length never have their keys and
+/// values copied, and a longer one costs at most half as much again.
+const FIRST_ROOM: usize = 1024;
+
 /// Returns the number of sequences that a model on `device` generates at once, if memory allows.
 pub(crate) fn sequences_at_once(device: Device) -> usize {
     if device == Device::Cpu { DEFAULT_SLOTS } else { GPU_SLOTS }
@@ -29,6 +35,8 @@ pub(crate) struct Slots {
     /// Maximum number of concurrent sequences.
     most: usize,
     is_ahead: bool,
+    /// Number of tokens after a prompt for which there is room at first.
+    first_room: usize,
     contents: Vec<SlotContent>,
     headers: Headers,
     clock: u64,
@@ -106,12 +114,19 @@ impl Slots {
         Self {
             most: if most == 0 { DEFAULT_SLOTS } else { most },
             is_ahead,
+            first_room: FIRST_ROOM,
             contents: Vec::new(),
             headers: Headers::default(),
             clock: 0,
             known: HashSet::new(),
             new_segments: Vec::new(),
         }
+    }
+
+    /// Has slots begin with room for `first_room` tokens after a prompt, so that short answers grow too.
+    #[cfg(test)]
+    pub(crate) fn with_first_room(self, first_room: usize) -> Self {
+        Self { first_room, ..self }
     }
 
     /// Maximum number of concurrent sequences.
@@ -140,8 +155,8 @@ impl Slots {
         arena.clear();
     }
 
-    /// Assigns a slot with room for `room` tokens to a prompt, with the longest prefix of the prompt that any slot
-    /// holds.
+    /// Assigns a slot to a prompt, with the longest prefix of the prompt that any slot holds. It has the room that the
+    /// sequence had when it went back, or that for a first part of its answer.
     ///
     /// # Errors
     /// The memory does not suffice.
@@ -150,8 +165,9 @@ impl Slots {
         model: &dyn CausalLm,
         arena: &mut Arena,
         prompt: &TokenPrompt,
-        room: usize,
+        room: Room,
     ) -> Result<Admission, TchError> {
+        let room = Room { least: room.least.max(prompt.len() + self.first_room).min(room.most), ..room };
         let busy = self.contents.iter().filter(|content| content.busy);
         let promised = busy.map(|content| content.prompt.shared(prompt)).max().unwrap_or(0);
         let found = self.find(prompt);
@@ -179,6 +195,11 @@ impl Slots {
         };
         let path = header.map(|header| self.headers.extent(header)).into_iter().collect();
         let (extent, taken) = (self.contents[slot].extent, self.clock);
+        let own = (room.least - prompt.header()).max(1);
+        if arena.room(extent) > own + self.first_room {
+            // What a longer sequence left.
+            arena.shorten(extent, own);
+        }
         self.contents[slot] =
             SlotContent { extent, header, path, prompt: prompt.clone(), computed, last, busy: true, taken };
         Ok(Admission::Slot(slot))
@@ -219,17 +240,22 @@ impl Slots {
     fn assign(
         &mut self,
         arena: &mut Arena,
-        (prompt, room): (&TokenPrompt, usize),
+        (prompt, room): (&TokenPrompt, Room),
         found: &Found,
     ) -> Result<Assigned, TchError> {
+        let is_busy = self.contents.iter().any(|content| content.busy);
+        if arena.capacity() < room.most {
+            // It could not grow to its end.
+            return Ok(if is_busy { Assigned::Full } else { Assigned::Alone });
+        }
         let header = match (found.header, prompt.header()) {
             (None, 1..) => self.add_header(arena, prompt),
             (header, _) => header,
         };
         let choice = match (header, prompt.header()) {
-            (None, 1..) if self.contents.iter().any(|content| content.busy) => Choice::Full,
+            (None, 1..) if is_busy => Choice::Full,
             (None, 1..) => Choice::Alone,
-            _ => self.choose(arena, (prompt, room - prompt.header()), (header, found.tokens)),
+            _ => self.choose(arena, (prompt, room.least - prompt.header()), (header, found.tokens)),
         };
         if let Some(header) = header {
             self.headers.touch(header, self.clock);
@@ -259,18 +285,21 @@ impl Slots {
         &mut self,
         model: &dyn CausalLm,
         arena: &mut Arena,
-        (prompt, room): (&TokenPrompt, usize),
+        (prompt, room): (&TokenPrompt, Room),
     ) -> Result<Option<(usize, Option<HeaderId>)>, TchError> {
         self.forget(arena);
-        let least = room.max(prompt.header() + 1);
+        let least = room.most.max(prompt.header() + 1);
         if arena.capacity() < least {
             arena.replace(|freed| reserve(model, least, freed))?;
+        }
+        if arena.capacity() < least {
+            return Ok(None);
         }
         let header = if prompt.header() > 0 { self.add_header(arena, prompt) } else { None };
         if header.is_none() && prompt.header() > 0 {
             return Ok(None);
         }
-        let Some(extent) = arena.allocate(room - prompt.header()) else { return Ok(None) };
+        let Some(extent) = arena.allocate(room.least - prompt.header()) else { return Ok(None) };
         self.contents.push(SlotContent::nothing(extent));
         Ok(Some((0, header)))
     }
@@ -353,6 +382,37 @@ impl Slots {
         if self.contents.iter().any(|content| content.busy) { Choice::Full } else { Choice::Alone }
     }
 
+    /// Returns the room of a slot in tokens, header included.
+    pub(super) fn room(&self, arena: &Arena, slot: usize) -> usize {
+        self.contents.get(slot).map_or(0, |content| content.prompt.header() + arena.room(content.extent))
+    }
+
+    /// Returns the room with which the sequence in a slot can have `tokens` tokens now and at most `most`: what it has, or half
+    /// as much again of what is its own.
+    pub(super) fn room_for(&self, arena: &Arena, slot: usize, tokens: usize, most: usize) -> usize {
+        let room = self.room(arena, slot);
+        let own = self.contents.get(slot).map_or(0, |content| arena.room(content.extent));
+        if room >= tokens { room } else { (room + own / 2).max(tokens).min(most) }
+    }
+
+    /// Gives the sequence in a slot room for `room` tokens, header included; what is not in use makes room for it. Returns
+    /// whether it has the room.
+    ///
+    /// # Errors
+    /// Errors of libtorch.
+    pub(super) fn grow(&mut self, arena: &mut Arena, slot: usize, room: usize) -> Result<bool, TchError> {
+        let Some(content) = self.contents.get(slot) else { return Ok(false) };
+        let (extent, header, own) = (content.extent, content.header, room - content.prompt.header());
+        loop {
+            if arena.grow(extent, own)? {
+                return Ok(true);
+            }
+            if !self.make_room(arena, header) {
+                return Ok(false);
+            }
+        }
+    }
+
     /// Notes that the prompt in a slot was computed up to `end`, which is a cut; with the whole prompt, its last state.
     pub(super) fn computed(&mut self, slot: usize, end: usize, last: Option<Tensor>) {
         if let Some(content) = self.contents.get_mut(slot) {
@@ -421,11 +481,6 @@ impl Slots {
         if let Some(content) = self.contents.get_mut(slot) {
             content.busy = false;
         }
-    }
-
-    /// Frees all slots after an aborted batch.
-    pub(super) fn release_all(&mut self) {
-        self.contents.iter_mut().for_each(|content| content.busy = false);
     }
 }
 
