@@ -3,7 +3,7 @@
 
 use crate::config::ModelConfig;
 use crate::device::{DeviceChoice, resolve};
-use crate::executor::{Trace, Traced, trace};
+use crate::executor::{Slots, Trace, Traced, trace};
 use crate::fault::device_fault;
 use crate::kernels::{Counting, DeviceCounts, Reference};
 use crate::kv::{Arena, ExtentId, Segment};
@@ -211,7 +211,7 @@ impl BareModel {
         slots: usize,
         seed: Option<u64>,
     ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
-        self.continue_by(asked, (slots, false), seed)
+        self.continue_by(asked, Slots::new(slots, false), seed)
     }
 
     /// The same as on a device that computes asynchronously: the next step is launched before a step is read, and the device chooses
@@ -225,13 +225,13 @@ impl BareModel {
         slots: usize,
         seed: Option<u64>,
     ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
-        self.continue_by(asked, (slots, true), seed)
+        self.continue_by(asked, Slots::new(slots, true), seed)
     }
 
     fn continue_by(
         &mut self,
         asked: &[Traced],
-        slots: (usize, bool),
+        slots: Slots,
         seed: Option<u64>,
     ) -> Result<(Vec<Trace>, TokenCounters), EngineFault> {
         let _no_grad = tch::no_grad_guard();

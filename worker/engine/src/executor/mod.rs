@@ -15,6 +15,8 @@ mod fit;
 mod generate;
 mod generation_batch;
 mod generation_defaults;
+#[cfg(test)]
+mod growth_tests;
 mod loglikelihood;
 mod marked;
 mod masked;
@@ -36,8 +38,8 @@ mod texts;
 mod thinking;
 mod windows;
 
+pub(crate) use batching::{Slots, sequences_at_once, trace};
 pub use batching::{Trace, Traced};
-pub(crate) use batching::{sequences_at_once, trace};
 pub(crate) use generation_defaults::generation_defaults;
 pub(crate) use model_executor::Executor;
 pub(crate) use sampling::{Draw, choose};

@@ -87,16 +87,14 @@ impl DecodeCallback<usize> for Tracer {
     }
 }
 
-/// Continues `asked` with at most `slots` at once, the next step launched before a step is read if `is_ahead`, greedily or by
-/// draws of a seed; returns traces in the order of
-/// `asked`.
+/// Continues `asked` in new slots, greedily or by draws of a seed; returns traces in the order of `asked`.
 ///
 /// # Errors
 /// An error of libtorch.
 pub(crate) fn trace(
     model: &mut dyn CausalLm,
     asked: &[Traced],
-    (slots, is_ahead): (usize, bool),
+    mut slots: Slots,
     seed: Option<u64>,
     counters: &mut TokenCounters,
 ) -> Result<Vec<Trace>, TchError> {
@@ -107,7 +105,6 @@ pub(crate) fn trace(
         .collect();
     let samples = asked.iter().map(|asked| (asked.sample, asked.tokens)).collect();
     let mut tracer = Tracer { traces: vec![Trace::default(); asked.len()], samples, seed };
-    let (mut slots, mut arena) = (Slots::new(slots, is_ahead), Arena::none());
-    continue_all(model, (&mut slots, &mut arena), sequences, &mut tracer, counters)?;
+    continue_all(model, (&mut slots, &mut Arena::none()), sequences, &mut tracer, counters)?;
     Ok(tracer.traces)
 }
