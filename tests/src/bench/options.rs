@@ -5,6 +5,8 @@
 pub struct Options {
     /// A small model and questions of one's own: seconds, and no reference data.
     pub small: bool,
+    /// Long room for answers that end early, against short room: `bench-generate`'s alone.
+    pub thinking: bool,
     /// Seed of the model's weights.
     pub seed: u64,
     /// Threads of libtorch, on every side. An engine has one, and more cores run more engines.
@@ -18,7 +20,7 @@ pub struct Options {
     pub subjects: Vec<String>,
 }
 
-const USAGE: &str = "[--small] [--seed N] [--threads N] [--questions N] [--every N] [--subjects A,B,C]";
+const USAGE: &str = "[--small] [--thinking] [--seed N] [--threads N] [--questions N] [--every N] [--subjects A,B,C]";
 
 impl Options {
     /// Reads the arguments after the program's name; `name` is the program's.
@@ -26,11 +28,17 @@ impl Options {
     /// # Errors
     /// What is wrong, with the usage.
     pub fn parse(name: &str, arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { small: false, seed: 1, threads: 1, questions: 0, every: 0, subjects: Vec::new() };
+        let mut options =
+            Self { small: false, thinking: false, seed: 1, threads: 1, questions: 0, every: 0, subjects: Vec::new() };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
-            if argument == "--small" {
-                options.small = true;
+            let flag = match argument.as_str() {
+                "--small" => Some(&mut options.small),
+                "--thinking" => Some(&mut options.thinking),
+                _ => None,
+            };
+            if let Some(flag) = flag {
+                *flag = true;
                 continue;
             }
             let value = arguments.next().ok_or_else(|| format!("usage: {name} {USAGE}"))?;

@@ -10,8 +10,9 @@
 //! The answers must be the baseline's. Batches round otherwise, so that at a near tie of two logits the greedy choice may
 //! part, and all after it: the program names those questions, and ends with 1 when they are more than one in ten. The last
 //! line is `ratio: X`, the usual way's time over the engine's. With `--small` model and questions are made by the program
-//! and take seconds.
+//! and take seconds. With `--thinking` the engine is compared with itself: [`thinking`].
 
+mod thinking;
 mod usual;
 
 use compass_engine::DeviceChoice;
@@ -42,16 +43,33 @@ fn run(options: &Options) -> Result<ExitCode, String> {
     };
     let mut sets = Questions::read(&place, &["gsm8k_gen/gsm8k".to_owned()], questions)?;
     let set = sets.first_mut().ok_or("the preset has no data set")?;
+    if options.thinking {
+        let mut row = |most: u32| {
+            set.pack.infer = thinking::generation(most, options.seed);
+            print!("max_out_len = {most}: ");
+            engine(&place, options, set)
+        };
+        let [one, two, three, four] = thinking::ROWS.map(&mut row);
+        let same = thinking::compare(&[one?, two?, three?, four?]);
+        return Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     set.cap(MOST);
-    let (seconds, results) = engine(&place, options, set)?;
+    let Row { seconds, results } = engine(&place, options, set)?;
     let usual = usual::run(&place, options, set, MOST as usize)?;
     let same = compare(&results, &usual);
     print_ratio(usual.seconds, seconds);
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs every question through the engine; seconds, and results in the order of the questions.
-fn engine(place: &BenchFolder, options: &Options, set: &Questions) -> Result<(Seconds, Vec<SampleResult>), String> {
+/// Findings of the engine.
+struct Row {
+    seconds: Seconds,
+    /// In the order of the questions.
+    results: Vec<SampleResult>,
+}
+
+/// Runs every question through the engine.
+fn engine(place: &BenchFolder, options: &Options, set: &Questions) -> Result<Row, String> {
     let mut plan = ModelPlan::new("random", ModelKind::Hf, place.model().display().to_string());
     plan.tokenizer_path = place.tokenizer.display().to_string();
     let engine = compass_engine::load(&plan, &DeviceChoice::Cpu, options.threads);
@@ -74,7 +92,7 @@ fn engine(place: &BenchFolder, options: &Options, set: &Questions) -> Result<(Se
         tokens.generated,
         tokens.generated as f64 / seconds.wall
     );
-    Ok((seconds, results))
+    Ok(Row { seconds, results })
 }
 
 /// Returns whether the answers are the baseline's.
