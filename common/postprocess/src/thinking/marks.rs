@@ -72,7 +72,7 @@ pub enum Opened {
     Yes,
     /// The text thinks if it begins with a start mark.
     No,
-    /// Nobody has seen the prompt: an end mark without a start closes what the prompt opened.
+    /// The prompt was not seen: an end mark without a start closes what the prompt opened.
     Unknown,
 }
 

@@ -1,11 +1,12 @@
 //! Answers that may be long and end early, as a thinking model's do: tokens/s with room for 32,768 against room for 1,024.
 //!
 //! Tokens are drawn, and none that ends a text may come before the 480th; so answers have about 500 tokens, the same on both
-//! sides. Each side runs twice, in turn, with an engine that is loaded for it.
+//! sides. Each side runs twice, in turn, with an engine that is loaded for it; the faster row counts, since a busy machine only
+//! adds time.
 
 use super::Row;
 use compass_plan::{Decoding, GenSpec, InferSpec};
-use compass_tests::bench::Seconds;
+use compass_tests::bench::print_ratio;
 use compass_types::result::Outcome;
 
 /// Most tokens of an answer in each row.
@@ -35,11 +36,10 @@ pub(crate) fn compare(rows: &[Row; 4]) -> bool {
     let found = if same { "the same in all rows" } else { "they differ" };
     println!("answers: {shortest} to {longest} tokens long; {found}");
     let [short, long] = [1024, 32_768].map(|most| {
-        let mut seconds = Seconds::default();
-        rows.iter().zip(ROWS).filter(|(_, of_row)| *of_row == most).for_each(|(row, _)| seconds += row.seconds);
-        seconds
+        let of_side = rows.iter().zip(ROWS).filter(|(_, of_row)| *of_row == most).map(|(row, _)| row.seconds);
+        of_side.min_by(|one, other| one.wall.total_cmp(&other.wall)).unwrap_or_default()
     });
     // Both sides generate the same tokens.
-    compass_tests::bench::print_ratio(short, long);
+    print_ratio(short, long);
     same
 }

@@ -65,10 +65,10 @@ impl<'a> BatchDecoder<'a> {
         draw: Draw,
     ) -> Result<NextToken, RunError> {
         let token = self.next_token(prediction, seen, generated, draw)?;
-        Ok(match &self.settings.thinking {
-            Some(rules) => tracker.next(rules, token, &self.settings.eos),
-            None => NextToken::Token(token),
-        })
+        let Some(rules) = &self.settings.thinking else { return Ok(NextToken::Token(token)) };
+        // A sequence that begins again has fewer tokens than its state.
+        tracker.read(rules, self.tokenizer, &seen[seen.len() - generated..])?;
+        Ok(tracker.next(rules, token, &self.settings.eos))
     }
 
     /// Returns how a sequence that may think ends, as [`BatchDecoder::ends`]: stop strings count in its answer alone.

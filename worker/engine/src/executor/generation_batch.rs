@@ -333,10 +333,10 @@ impl DecodeCallback<SequenceId> for GenerationBatch<'_> {
         }
     }
 
-    fn decides_next(&self, id: &SequenceId) -> bool {
+    fn decides_next(&self, id: &SequenceId, generated: usize) -> bool {
         let Some(rules) = &self.prompting.settings.thinking else { return false };
         let tracker = self.requests[id.request].trackers.get(id.sequence as usize);
-        tracker.is_some_and(|tracker| tracker.decides_next(rules))
+        tracker.is_some_and(|tracker| tracker.decides_next(rules, generated))
     }
 
     fn no_room(&mut self, id: &SequenceId, tokens: usize) {

@@ -46,7 +46,7 @@ pub(super) struct Lengths {
 /// Place of a sequence in its text; numbers are of generated tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nobody knows yet whether the tokens from here on open thinking: at the beginning, and right behind an end mark, which
+    /// It is open whether the tokens from here on begin thinking: at the beginning, and right behind an end mark, which
     /// begins at token `mark`.
     Undecided {
         from: usize,
@@ -93,7 +93,7 @@ pub(super) enum NextToken {
 
 impl ThinkingRules {
     /// # Errors
-    /// [`EngineFault::Model`] where the tokenizer cannot encode the marks, or thinking is to be extended and its end is no token.
+    /// [`EngineFault::Model`] where the tokenizer cannot encode the marks, or thinking is to be extended and its end is several tokens.
     pub(super) fn new(
         marks: Marks,
         thinking: &Thinking,
@@ -229,9 +229,12 @@ impl Tracker {
         self.lengths.budget.is_some_and(|budget| self.thought >= budget)
     }
 
-    /// Returns whether the next token may be another than the model's, so that it is not fed before the host has seen it.
-    pub(super) fn decides_next(&self, rules: &ThinkingRules) -> bool {
+    /// Returns whether the token after `generated` ones may be another than the model's, so that it is not fed before the host has
+    /// seen it.
+    pub(super) fn decides_next(&self, rules: &ThinkingRules, generated: usize) -> bool {
         match self.phase {
+            // The sequence begins again, and its state is of before.
+            _ if self.read != generated => true,
             Phase::Forcing { .. } | Phase::Extending { .. } => true,
             Phase::Thinking { .. } => self.is_at_budget() || self.extended < rules.extension.1,
             Phase::Undecided { .. } | Phase::Answer { .. } => false,

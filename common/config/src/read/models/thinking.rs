@@ -230,7 +230,7 @@ fn marks(check: &mut Check, node: &Node) -> Option<Marks> {
     fields.finish(check);
     let (starts, ends) = (starts?, ends?);
     if let Some(same) = starts.iter().find(|start| ends.contains(start)) {
-        let help = "nobody could tell where the thinking ends: write another `end`";
+        let help = "no reader could tell where the thinking ends: write another `end`";
         check.error(node.span, format!("`start` and `end` are both `{same}`"), Some(help.into()));
         return None;
     }

@@ -55,9 +55,9 @@ pub(crate) trait DecodeCallback<T> {
         0.0
     }
 
-    /// Returns whether the next token of a sequence may be another than the one that the device chooses: it is not fed before the
+    /// Returns whether the token after `generated` ones of a sequence may be another than the one that the device chooses: it is not fed before the
     /// host has decided.
-    fn decides_next(&self, _id: &T) -> bool {
+    fn decides_next(&self, _id: &T, _generated: usize) -> bool {
         false
     }
 
