@@ -303,26 +303,13 @@ fn as_before(computed: u64, runs: &[Took]) -> Seconds {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rates::tests::took;
     use super::*;
     use compass_plan::evaluation::EvaluatorSpec;
     use compass_plan::prompt::ShotFormat;
     use compass_plan::weights::{Pin, WeightsDigest};
     use compass_plan::{EvalSpec, InferSpec, ModelKind};
     use std::collections::BTreeMap;
-
-    fn took(samples: u64, seconds: f64, computed: u64, generated: u64) -> Took {
-        Took {
-            at: 0,
-            samples,
-            seconds,
-            submitted: 3 * computed,
-            distinct: Some(computed / 2),
-            computed,
-            generated,
-            characters: computed as f64 * 2.0,
-            most_generated: 4 * generated,
-        }
-    }
 
     fn dataset(abbr: &str) -> DatasetPlan {
         DatasetPlan {

@@ -78,11 +78,12 @@ pub(super) fn roofline(model: &ModelPlan, gpus: u32) -> Option<(f64, f64)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn took(samples: u64, seconds: f64, computed: u64, generated: u64) -> Took {
+    /// A run of so many samples, with texts of two characters a token.
+    pub(crate) fn took(samples: u64, seconds: f64, computed: u64, generated: u64) -> Took {
         Took {
             at: 0,
             samples,
