@@ -15,6 +15,16 @@ pub struct SampleResult {
     pub outcome: Outcome,
 }
 
+impl SampleResult {
+    /// Returns the number of tokens that were generated for the sample, in answers and in the thinking before them.
+    pub fn generated_tokens(&self) -> u64 {
+        match &self.outcome {
+            Outcome::Generated(answers) => answers.iter().map(Generation::all_tokens).sum(),
+            _ => 0,
+        }
+    }
+}
+
 /// Fit of the prompt into the model's limits. For several options: the fit of the one that lost most.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptFit {
@@ -133,6 +143,11 @@ impl Generation {
     /// A generation without thinking.
     pub fn new(text: impl Into<String>, tokens: u32, finish: Finish) -> Self {
         Self { text: text.into(), tokens, finish, thinking: None }
+    }
+
+    /// Returns the tokens of the answer and of the thinking before it.
+    pub fn all_tokens(&self) -> u64 {
+        u64::from(self.tokens) + self.thinking.as_ref().map_or(0, |thought| u64::from(thought.tokens))
     }
 
     /// Returns whether the thinking did not end, so that there is no answer.

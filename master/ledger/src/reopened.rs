@@ -54,7 +54,7 @@ impl Reopened {
     /// Returns whether an entry of an earlier segment counts no more.
     pub(super) fn covers(&self, entry: &LedgerEntry) -> bool {
         let Some(samples) = self.0.get(&UnitId(entry.unit)) else { return false };
-        matches!(entry.kind(), Kind::Sample | Kind::Divergence)
+        entry.is_result()
             && Indexed::decode(entry.payload.as_slice()).is_ok_and(|result| samples.contains(result.index))
     }
 

@@ -9,12 +9,10 @@ use compass_common::encode::{self, EncodeError};
 use compass_ledger::{Kind, Ledger, LedgerError, TornEnd};
 use compass_plan::weights::Pin;
 use compass_plan::{Dtype, Endpoint, ModelPlan, Part, Plan, Sample, Unit};
-use compass_proto::{FailureMark, v1};
 use compass_run_folder::{PlanError, Planned, RunFolder, read_part};
 use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::{Outcome, SampleResult};
-use prost::Message as _;
 use std::collections::BTreeMap;
 
 /// Reason why nothing can be taken over from a run.
@@ -36,7 +34,7 @@ pub enum CarryOverError {
 pub fn recorded(folder: &RunFolder, plan: Digest, lengths: &BTreeMap<String, u64>) -> Result<Recorded, LedgerError> {
     let mut recorded = Recorded::default();
     Ledger::new(folder.ledger(), plan).read(lengths, &mut |entry| {
-        if let (Kind::Sample, Ok(mark)) = (entry.kind(), FailureMark::decode(entry.payload.as_slice()))
+        if let (Kind::Sample, Some(mark)) = (entry.kind(), entry.mark())
             && !(mark.failed.is_some() && mark.engine_failed)
         {
             recorded.arrive(UnitId(entry.unit), mark.index, &entry.payload, DeviceType::from_number(entry.device));
@@ -87,8 +85,7 @@ impl EarlierRun {
             if entry.kind() != Kind::Sample {
                 return;
             }
-            let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
-            if let Some(Ok(result)) = result
+            if let Some(result) = entry.result()
                 && !matches!(result.outcome, Outcome::Failed { .. })
             {
                 results.entry((UnitId(entry.unit), result.index)).or_insert(result);
@@ -255,4 +252,20 @@ fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> R
     let shots: Vec<_> = sample.shots.iter().map(|&at| part.shots.get(at as usize)).collect();
     let all = (&model, &unit.dataset.infer, &unit.dataset.shot_format, shots, &sample.body);
     Ok(Digest::of(&encode::json("what a sample asks", &all)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_plans::damaged_run;
+
+    #[test]
+    fn damaged_results_are_not_run_again_where_their_sample_is_known_and_never_taken_over() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let (folder, plan, digest) = damaged_run(work_dir.path());
+        let known = recorded(&folder, digest, &BTreeMap::new()).unwrap();
+        assert_eq!(known.done(UnitId(0)).pairs(), [(0, 2)]);
+        let earlier = EarlierRun::read(&folder, plan, digest, &BTreeMap::new()).unwrap();
+        assert_eq!(earlier.results.keys().collect::<Vec<_>>(), [&(UnitId(0), 0)]);
+    }
 }

@@ -5,7 +5,6 @@ use compass_progress::EndpointFacts;
 use compass_scoring::Answers;
 use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
-use compass_types::result::{Outcome, SampleResult};
 use std::collections::BTreeMap;
 
 /// Characters of a token, for estimates.
@@ -13,13 +12,6 @@ const CHARACTERS_PER_TOKEN: u64 = 4;
 
 fn endpoints(plan: &Plan) -> impl Iterator<Item = (&ModelPlan, &Endpoint)> {
     plan.models.iter().filter_map(|model| Some((model, model.endpoint.as_ref()?)))
-}
-
-fn generated(result: &SampleResult) -> u64 {
-    match &result.outcome {
-        Outcome::Generated(answers) => answers.iter().map(|answer| u64::from(answer.tokens)).sum(),
-        _ => 0,
-    }
 }
 
 /// Returns the usage of the recorded answers, by the name of the model.
@@ -36,7 +28,7 @@ pub fn usage(plan: &Plan, answers: &Answers) -> BTreeMap<String, EndpointFacts> 
         for result in entries.results.values() {
             facts.samples += 1;
             facts.prompt_tokens += u64::from(result.fit.tokens);
-            facts.generated_tokens += generated(result);
+            facts.generated_tokens += result.generated_tokens();
         }
     }
     for (model, endpoint) in endpoints(plan) {

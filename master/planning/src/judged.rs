@@ -6,15 +6,13 @@
 use super::execution_plan::plan_execution;
 use super::pins::recorded_pin;
 use compass_eval::evaluator::executed;
-use compass_ledger::{Kind, Ledger};
+use compass_ledger::{Kind, Ledger, parse_result};
 use compass_plan::weights::Pin;
 use compass_plan::{Part, PartRef, Plan, Sample, Unit};
-use compass_proto::{FailureMark, v1};
 use compass_run_folder::{PlanError, RunFolder, check_part, read_head, read_part};
 use compass_scoring::{Answers, ScoreError};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::SampleResult;
-use prost::Message as _;
 use std::collections::BTreeMap;
 
 /// A run that was recorded.
@@ -56,8 +54,7 @@ impl RecordedRun {
             if let Some((model, pin)) = recorded_pin(&entry) {
                 pins.entry(model).or_insert(pin);
             }
-            let mark = FailureMark::decode(entry.payload.as_slice());
-            let Some(mark) = mark.ok().filter(|_| entry.kind() == Kind::Sample) else { return };
+            let Some(mark) = entry.mark().filter(|_| entry.kind() == Kind::Sample) else { return };
             let unit = UnitId(entry.unit);
             let Some(samples) = plan.unit(unit).map(|unit| unit.dataset.samples as usize) else { return };
             let results = results.entry(unit).or_insert_with(|| vec![None; samples]);
@@ -154,7 +151,7 @@ impl RecordedRun {
     /// The result of a sample where it has one, and the name of the worker.
     pub fn result(&self, unit: UnitId, sample: &Sample) -> Option<(SampleResult, &str)> {
         let kept = self.results.get(&unit)?.get(sample.index as usize)?.as_ref()?;
-        let result = SampleResult::try_from(v1::SampleResult::decode(&*kept.payload).ok()?).ok()?;
+        let result = parse_result(&kept.payload)?;
         let result = match self.executions.get(&unit) {
             Some(ran) => executed(&result, ran.get(&sample.index)),
             None => result,
@@ -165,5 +162,19 @@ impl RecordedRun {
     /// Returns whether nothing at all was recorded.
     pub fn is_empty(&self) -> bool {
         self.results.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_plans::{damaged_run, result, sample};
+
+    #[test]
+    fn damaged_results_are_none_and_hold_the_place_of_their_sample() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let run = RecordedRun::read(&damaged_run(work_dir.path()).0).unwrap();
+        let known = [0, 1].map(|index| run.result(UnitId(0), &sample(index)));
+        assert_eq!(known, [Some((result(0, 0), "w")), None]);
     }
 }

@@ -5,7 +5,7 @@ use compass_proto::{ParseError, grant_from_wire, intervals_from_wire, v1};
 use compass_scheduler::FailureClass;
 use compass_types::ids::{GrantId, ModelId, UnitId};
 use compass_types::intervals::IntervalSet;
-use compass_types::result::{Outcome, SampleResult};
+use compass_types::result::SampleResult;
 use prost::Message as _;
 use v1::worker_frame::Body;
 
@@ -132,14 +132,14 @@ pub struct ReceivedResults {
     pub samples: Vec<ReceivedResult>,
 }
 
-/// One result.
+/// One result: parsed here, and nowhere else before it is recorded.
 #[derive(Debug)]
 pub struct ReceivedResult {
     pub index: u32,
-    /// Its canonical bytes.
+    /// Its canonical bytes, which are recorded.
     pub bytes: Vec<u8>,
-    /// Outcome that it tells; an error where it makes no sense.
-    pub outcome: Result<Outcome, ParseError>,
+    /// Its value; an error where it makes no sense.
+    pub result: Result<SampleResult, ParseError>,
 }
 
 fn parse_results(results: v1::Results) -> Result<ReceivedResults, ParseError> {
@@ -151,5 +151,5 @@ fn parse_results(results: v1::Results) -> Result<ReceivedResults, ParseError> {
 
 fn arrived(result: v1::SampleResult) -> ReceivedResult {
     let (index, bytes) = (result.index, result.encode_to_vec());
-    ReceivedResult { index, bytes, outcome: SampleResult::try_from(result).map(|result| result.outcome) }
+    ReceivedResult { index, bytes, result: SampleResult::try_from(result) }
 }

@@ -9,12 +9,10 @@
 use compass_eval::report::{prediction_record, write_records};
 use compass_ledger::{Committed, Kind, Ledger};
 use compass_plan::{Plan, Unit};
-use compass_proto::v1;
 use compass_run_folder::{ADOPTED_WORKER, RunFolder, read_part, write_atomically_by};
 use compass_scoring::ScoreError;
 use compass_types::ids::UnitId;
 use compass_types::result::SampleResult;
-use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -156,8 +154,7 @@ impl LivePredictions {
             if entry.kind() != Kind::Sample || !of.contains(&unit) {
                 return;
             }
-            let result = v1::SampleResult::decode(entry.payload.as_slice()).map(SampleResult::try_from);
-            if let Ok(Ok(result)) = result {
+            if let Some(result) = entry.result() {
                 units.entry(unit).or_default().entry(result.index).or_insert(result);
             }
         })?;

@@ -3,7 +3,7 @@
 use super::live::LivePredictions;
 use compass_eval::report::Details;
 use compass_ledger::{Kind, Ledger, LedgerEntry, SegmentWriter};
-use compass_plans::{planned, result};
+use compass_plans::{damaged_run, planned, result};
 use compass_proto::v1;
 use compass_run_folder::{RunFolder, write_plan};
 use compass_scoring::{Answers, Evidence, Executions, score};
@@ -54,4 +54,21 @@ fn a_leader_of_old_writes_over_no_final_predictions() {
     live.write(old.durable_length(), BTreeMap::new()).unwrap();
     assert_eq!(std::fs::read(&whole).unwrap(), scored, "whole ones have the bytes that scoring gave them");
     assert!(!unfinished.exists());
+}
+
+#[test]
+fn damaged_results_are_no_predictions() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let (folder, plan, digest) = damaged_run(work_dir.path());
+    let live = LivePredictions {
+        folder: folder.clone(),
+        plan: Arc::new(plan),
+        ledger: Ledger::new(folder.ledger(), digest),
+        recorded: BTreeMap::new(),
+        segment: "00000002-none".into(),
+    };
+    live.write(0, BTreeMap::new()).unwrap();
+    let unfinished = std::fs::read(folder.unfinished_predictions("m", "d")).unwrap();
+    let written: BTreeMap<String, serde_json::Value> = serde_json::from_slice(&unfinished).unwrap();
+    assert_eq!(written.into_keys().collect::<Vec<_>>(), ["0"]);
 }

@@ -8,11 +8,10 @@ use compass_plan::Plan;
 use compass_plan::weights::Pin;
 use compass_planning::recorded_pin;
 use compass_progress::{ProgressBoard, RunFacts};
-use compass_proto::{FailureMark, intervals_from_wire, v1};
+use compass_proto::intervals_from_wire;
 use compass_scheduler::DeviceType;
 use compass_types::ids::{ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
-use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Leaders count from 1: what is of none was imported.
@@ -108,7 +107,7 @@ impl<'p> RunFold<'p> {
                 }
             }
             Kind::Report => {
-                if let Ok(report) = v1::ShardReport::decode(entry.payload.as_slice()) {
+                if let Some(report) = entry.report() {
                     let unit = UnitId(report.unit);
                     let samples = intervals_from_wire(&report.samples);
                     self.reported.entry(unit).or_default().extend_from_slice(samples.pairs());
@@ -130,7 +129,7 @@ impl<'p> RunFold<'p> {
         if device != DeviceType::Unknown {
             self.computed_on.entry(model).or_insert(device);
         }
-        let Ok(mark) = FailureMark::decode(entry.payload.as_slice()) else { return };
+        let Some(mark) = entry.mark() else { return };
         if self.reopens && mark.engine_failed && mark.failed.is_some() {
             self.reopened.entry(unit).or_default().push(mark.index);
             *self.forgiven.entry(unit).or_default() += 1;
@@ -140,7 +139,7 @@ impl<'p> RunFold<'p> {
             self.failed.add(entry.epoch, entry.task);
         }
         if self.costs.counts(model)
-            && let Ok(result) = v1::SampleResult::decode(entry.payload.as_slice())
+            && let Some(result) = entry.result()
         {
             self.costs.add(model, &result);
         }
@@ -210,15 +209,15 @@ impl<'p> RunFold<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_ledger::WorkerEvent;
+    use compass_ledger::{Ledger, WorkerEvent};
     use compass_plan::engine::TokenCounters;
-    use compass_plans::planned;
-    use compass_plans::result;
-    use compass_proto::intervals_to_wire;
+    use compass_plans::{damaged_run, planned, result};
+    use compass_proto::{intervals_to_wire, v1};
     use compass_scheduler::Progress;
     use compass_store::Keys;
     use compass_types::ids::{Digest, Epoch};
     use compass_types::result::{Outcome, SampleResult};
+    use prost::Message as _;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -343,5 +342,18 @@ mod tests {
         let summary = LedgerSummary { reopened: again.clone(), ..LedgerSummary::default() };
         let inherited = fold.end(summary, String::new());
         assert_eq!((inherited.reopened.0.len(), inherited.suspects), (0, again));
+    }
+
+    #[test]
+    fn damaged_entries_are_passed_over() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let (folder, plan, digest) = damaged_run(work_dir.path());
+        let plan = Arc::new(plan);
+        let mut fold = fold(&plan, Vec::new(), true);
+        let summary = Ledger::new(folder.ledger(), digest).read(&BTreeMap::new(), &mut |entry| fold.take(&entry));
+        let inherited = fold.end(summary.unwrap(), String::new());
+        assert_eq!(inherited.opening.recorded().done(UnitId(0)).pairs(), [(0, 2)]);
+        assert_eq!((inherited.facts.workers["w"].results, inherited.failed.samples), (2, 0));
+        assert_eq!(inherited.facts.workers["w"].busy_seconds, 0.0, "the report says nothing");
     }
 }

@@ -6,11 +6,9 @@ use compass_common::{encode, regular_file};
 use compass_ledger::{Kind, Ledger, LedgerError};
 use compass_plan::partition::{ListedPiece, TaskList, TaskSpec};
 use compass_plan::{Plan, tasks_path};
-use compass_proto::FailureMark;
 use compass_run_folder::{FolderError, PlanError, RunFolder, read_duplicates, write_atomically};
 use compass_scheduler::Duplicates;
 use compass_types::ids::Digest;
-use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -80,8 +78,7 @@ pub fn recorded_tasks(
     let Some(list) = task_list(folder, &digest) else { return Ok(None) };
     let (mut done, mut failed, mut again) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     Ledger::new(folder.ledger(), digest).read(lengths, &mut |entry| {
-        let mark = FailureMark::decode(entry.payload.as_slice());
-        let Some(mark) = mark.ok().filter(|_| entry.kind() == Kind::Sample) else { return };
+        let Some(mark) = entry.mark().filter(|_| entry.kind() == Kind::Sample) else { return };
         let sample = (entry.unit, mark.index);
         // The first result of a sample is the one that counts.
         if done.insert(sample) && mark.failed.is_some() {
@@ -109,4 +106,22 @@ pub fn recorded_tasks(
     let run = folder.shown();
     let _ = writeln!(text, "look at one of them with: compass-worker --once --plan {run} --task N");
     Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compass_plans::damaged_run;
+    use compass_types::ids::UnitId;
+    use compass_types::intervals::IntervalSet;
+
+    #[test]
+    fn damaged_results_leave_their_samples_without_a_result_unless_they_name_them() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let (folder, plan, digest) = damaged_run(work_dir.path());
+        let tasks = [0, 1].map(|at| TaskSpec { pieces: vec![(UnitId(0), IntervalSet::range(at, at + 1))] });
+        keep_tasks(&folder, &plan, &digest, &tasks).unwrap();
+        let text = recorded_tasks(&folder, &plan, digest, &BTreeMap::new()).unwrap().unwrap();
+        assert!(text.contains("2 tasks of this run; to resume it would run 0 samples"), "{text}");
+    }
 }

@@ -1,10 +1,8 @@
 //! Samples that were computed twice with different results, read back from the ledger: what no master has to remember.
 
 use compass_ledger::{Kind, Ledger, LedgerEntry, LedgerError};
-use compass_proto::FailureMark;
 use compass_scheduler::DeviceType;
 use compass_types::ids::UnitId;
-use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A second result of a sample that differs from the first, both from devices of one type.
@@ -28,7 +26,7 @@ type SampleKey = (u32, u32);
 type Source = (String, DeviceType);
 
 fn key(entry: &LedgerEntry) -> Option<SampleKey> {
-    Some((entry.unit, FailureMark::decode(entry.payload.as_slice()).ok()?.index))
+    Some((entry.unit, entry.mark()?.index))
 }
 
 fn source(entry: &LedgerEntry) -> Source {
@@ -77,6 +75,7 @@ mod tests {
     use super::*;
     use compass_proto::v1;
     use compass_types::ids::{Digest, Epoch};
+    use prost::Message as _;
 
     fn entry(kind: Kind, worker: &str, index: u32, device: DeviceType) -> LedgerEntry {
         let payload = v1::SampleResult { index, tokens: worker.len() as u32, ..Default::default() }.encode_to_vec();

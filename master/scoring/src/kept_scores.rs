@@ -35,8 +35,7 @@ pub fn show_kept(
     ledger.read(recorded, &mut |entry| {
         let unit = UnitId(entry.unit);
         let Some(wanted) = samples.get(&unit).filter(|_| entry.kind() == Kind::Sample) else { return };
-        let result = v1::SampleResult::decode(entry.payload.as_slice()).map(SampleResult::try_from);
-        if let Ok(Ok(result)) = result
+        if let Some(result) = entry.result()
             && wanted.contains(result.index)
         {
             results.entry((unit, result.index)).or_insert(result);
@@ -82,8 +81,7 @@ fn report(
 mod tests {
     use super::*;
     use compass_ledger::LedgerEntry;
-    use compass_plans::planned;
-    use compass_plans::result;
+    use compass_plans::{damaged_run, planned, result};
     use compass_run_folder::write_plan;
     use compass_types::ids::Epoch;
     use std::sync::Arc;
@@ -106,5 +104,17 @@ mod tests {
         show_kept((&folder, &planned.plan), (&ledger, &BTreeMap::new()), &kept, &board).unwrap();
         let live = board.live(std::iter::empty(), &BTreeMap::new());
         assert_eq!((live[0].value, live[0].scored, live[0].failed), (Some(50.0), 2, 0));
+    }
+
+    #[test]
+    fn damaged_results_have_no_score() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let (folder, plan, digest) = damaged_run(work_dir.path());
+        let board = ProgressBoard::new(Arc::new(plan.clone()));
+        let kept = BTreeMap::from([(UnitId(0), IntervalSet::range(0, 2))]);
+        let ledger = Ledger::new(folder.ledger(), digest);
+        show_kept((&folder, &plan), (&ledger, &BTreeMap::new()), &kept, &board).unwrap();
+        let live = board.live(std::iter::empty(), &BTreeMap::new());
+        assert_eq!((live[0].value, live[0].scored), (Some(100.0), 1));
     }
 }

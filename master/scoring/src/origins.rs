@@ -6,10 +6,8 @@ use super::score::{Answers, is_compared};
 use compass_ledger::{Kind, LedgerEntry};
 use compass_plan::Plan;
 use compass_progress::{Diverged, RunFacts};
-use compass_proto::{FailureMark, v1};
 use compass_types::ids::{UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
-use prost::Message as _;
 use std::collections::BTreeMap;
 
 /// Notes in `facts`, by model and data set, which samples came again with another result; returns how many.
@@ -37,13 +35,13 @@ impl Origins {
     pub fn take(&mut self, entry: &LedgerEntry) {
         match entry.kind() {
             Kind::Report => {
-                if let Ok(report) = v1::ShardReport::decode(entry.payload.as_slice()) {
+                if let Some(report) = entry.report() {
                     self.reports += 1;
                     self.not_compared += u64::from(!is_compared(&report));
                 }
             }
             Kind::Sample => {
-                let Ok(mark) = FailureMark::decode(entry.payload.as_slice()) else { return };
+                let Some(mark) = entry.mark() else { return };
                 let of_worker = match self.samples.get_mut(&entry.worker) {
                     Some(known) => known,
                     None => self.samples.entry(entry.worker.clone()).or_default(),

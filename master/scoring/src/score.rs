@@ -23,7 +23,6 @@ use compass_settings::{LeftOut, left_out_lines};
 use compass_types::ids::{Digest, UnitId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
-use prost::Message as _;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -136,8 +135,7 @@ impl Answers {
     fn take(&mut self, entry: LedgerEntry) {
         match entry.kind() {
             Kind::Sample | Kind::Divergence => {
-                let result = v1::SampleResult::decode(entry.payload.as_slice()).ok().map(SampleResult::try_from);
-                let Some(Ok(result)) = result else { return };
+                let Some(result) = entry.result() else { return };
                 let unit = self.0.entry(UnitId(entry.unit)).or_default();
                 unit.adopted |= entry.worker == ADOPTED_WORKER;
                 match entry.kind() {
@@ -150,7 +148,7 @@ impl Answers {
                 }
             }
             Kind::Report => {
-                let Ok(report) = v1::ShardReport::decode(entry.payload.as_slice()) else { return };
+                let Some(report) = entry.report() else { return };
                 self.0.entry(UnitId(report.unit)).or_default().reports.push(ShardCheck {
                     worker: entry.worker,
                     samples: intervals_from_wire(&report.samples),

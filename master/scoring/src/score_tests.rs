@@ -1,11 +1,13 @@
 //! A worker's shard report is checked against the fold of the ledger, and never makes a number.
 
+use super::origins::Origins;
 use super::score::{Answers, Evidence, Executions, score};
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
 use compass_ledger::{Kind, Ledger, LedgerEntry, Reopened};
 use compass_plan::prompt::Shot;
+use compass_progress::RunFacts;
 use compass_proto::v1;
 use compass_run_folder::{RunFolder, write_plan};
 use compass_types::ids::{Epoch, UnitId};
@@ -13,7 +15,7 @@ use compass_types::intervals::IntervalSet;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 
 use compass_plan::*;
-use compass_plans::{planned, planned_of, result, sample};
+use compass_plans::{damaged_run, planned, planned_of, result, sample};
 use prost::Message as _;
 use std::collections::BTreeMap;
 
@@ -137,4 +139,22 @@ fn a_report_on_a_failure_that_counts_no_more_says_nothing() {
     let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
     let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
     assert_eq!((scored.notices, scored.complete), (vec![], true));
+}
+
+#[test]
+fn damaged_entries_make_no_number_and_no_disagreement() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let (folder, plan, digest) = damaged_run(work_dir.path());
+    let mut origins = Origins::default();
+    let ledger = Ledger::new(folder.ledger(), digest);
+    let answers = Answers::read_noting(&ledger, &BTreeMap::new(), &mut |entry| origins.take(entry)).unwrap();
+    assert_eq!((answers.count(), answers.diverged().count()), (1, 0));
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    assert_eq!((scored.notices, scored.complete), (vec![], false));
+    let results: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.results("m", "d")).unwrap()).unwrap();
+    assert_eq!(results["accuracy"], 100.0, "of the sound one");
+    let mut facts = RunFacts::of_plan(&plan);
+    origins.note(&mut facts, &plan);
+    assert_eq!((facts.reports, facts.samples["w"]["m/d"].as_str()), (0, "0..2"), "one of them names its sample");
 }

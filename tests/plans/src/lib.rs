@@ -1,12 +1,16 @@
 //! A small plan and results of it, for the tests of packages that read plans.
 #![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "only tests use it")]
 
+use compass_ledger::{Kind, Ledger, LedgerEntry};
 use compass_plan::evaluation::EvaluatorSpec;
 use compass_plan::prompt::{Prompt, ShotFormat};
 use compass_plan::*;
-use compass_run_folder::{PlanFiles, Planned};
-use compass_types::ids::Digest;
+use compass_proto::v1;
+use compass_run_folder::{PlanFiles, Planned, RunFolder, write_plan};
+use compass_types::ids::{Digest, Epoch};
 use compass_types::result::{Outcome, PplScore, PromptFit, SampleResult};
+use prost::Message as _;
+use std::path::Path;
 
 /// A question with two options.
 pub fn sample(index: u32) -> Sample {
@@ -62,4 +66,28 @@ pub fn planned_of(part: Part) -> Planned {
     let mut parts = PlanFiles::default();
     parts.add(&bytes).unwrap();
     Planned { plan, head, parts, duplicates: DuplicateGroups::default() }
+}
+
+/// A run of [`planned`] with damaged entries in its ledger, all of worker `w`: a result, a later result and a report of which nothing can
+/// be read, and a result of sample 1 without an outcome. A sound result of sample 0 follows.
+pub fn damaged_run(work_dir: &Path) -> (RunFolder, Plan, Digest) {
+    let (folder, planned) = (RunFolder::create(work_dir, "run").unwrap(), planned());
+    let digest = write_plan(&folder, &planned).unwrap();
+    let entry = |kind: Kind, payload: Vec<u8>| LedgerEntry {
+        kind: kind.into(),
+        epoch: 1,
+        worker: "w".into(),
+        payload,
+        ..LedgerEntry::default()
+    };
+    let unreadable = || b"\xff".to_vec();
+    let entries = [
+        entry(Kind::Sample, unreadable()),
+        entry(Kind::Divergence, unreadable()),
+        entry(Kind::Report, unreadable()),
+        entry(Kind::Sample, v1::SampleResult { index: 1, ..Default::default() }.encode_to_vec()),
+        entry(Kind::Sample, v1::SampleResult::from(&result(0, 0)).encode_to_vec()),
+    ];
+    Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "m").unwrap().append(&entries).unwrap();
+    (folder, planned.plan, digest)
 }

@@ -1,10 +1,8 @@
 //! The simulated disk: segments in the ledger's own format, of which a crash leaves what was synced and perhaps more.
 
 use compass_ledger::{Kind, LedgerEntry, LedgerError, encode, header, read_segment};
-use compass_proto::v1;
 use compass_types::ids::Digest;
 use compass_types::seeded::Rng;
-use prost::Message as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -101,7 +99,7 @@ impl Disk {
         let mut entries = Vec::new();
         let end = read_segment(&self.plan, Path::new(name), bytes, limit, &mut entries)?;
         let samples = entries.into_iter().filter(|entry| entry.kind() == Kind::Sample).filter_map(|entry| {
-            let index = v1::SampleResult::decode(entry.payload.as_slice()).ok()?.index;
+            let index = entry.mark()?.index;
             Some((entry.unit, index, entry.payload, entry.worker))
         });
         Ok((samples.collect(), end))

@@ -8,6 +8,7 @@ use super::fault::GARBLES;
 use super::kind::Kind;
 use super::scenario::Scenario;
 use compass_eval::evaluator::Accumulator;
+use compass_ledger::parse_result;
 use compass_plan::prompt::{PrefixRun, Prompt, ShotFormat};
 use compass_plan::{
     Body, DatasetPlan, Endpoint, EndpointApi, EndpointBudget, EvalSpec, ModelKind, ModelPlan, OptionPrompt,
@@ -21,7 +22,7 @@ use compass_scheduler::{Duplicates, Recorded, Requires, TaskView};
 use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, ModelId, UnitId};
 use compass_types::intervals::IntervalSet;
-use compass_types::result::SampleResult;
+use compass_types::result::{Outcome as Parsed, SampleResult};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use v1::sample_result::Outcome;
@@ -294,6 +295,11 @@ impl Job {
 
 fn generation(text: String) -> Outcome {
     Outcome::Generation(v1::Generation { text, tokens: 1, finish: v1::Finish::Stop.into(), ..Default::default() })
+}
+
+/// Returns whether a recorded result says that its sample cannot be run.
+pub(super) fn has_failed(result: &[u8]) -> bool {
+    parse_result(result).is_some_and(|result| matches!(result.outcome, Parsed::Failed { .. }))
 }
 
 /// The way in which the numbers of a result are not finite.

@@ -2,6 +2,7 @@
 
 use super::disk::Disk;
 use super::job::{Job, JobSample, SampleKey};
+use compass_ledger::parse_result;
 use compass_plan::Misfit;
 use compass_proto::{intervals_from_wire, v1};
 use compass_rpc::UnitTerms;
@@ -10,8 +11,6 @@ use compass_scheduler::invariants::{B1, C1, C2, C3, C4, G1, G2, H1, H2, L1, Viol
 use compass_store::{AssignmentPage, AssignmentRecord, Op};
 use compass_types::ids::{Attempt, Epoch, GrantId, UnitId};
 use compass_types::intervals::IntervalSet;
-use compass_types::result::SampleResult;
-use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -200,7 +199,7 @@ impl Oracle {
                 }
             }
         }
-        let result = v1::SampleResult::decode(result).ok().and_then(|wire| SampleResult::try_from(wire).ok());
+        let result = parse_result(result);
         let shape = self.jobs[job].units.get(&UnitId(unit)).map(|unit| &unit.shape);
         let misfit = match (result, shape) {
             (Some(result), Some(shape)) => shape.misfit(index, &result.outcome),

@@ -1,11 +1,10 @@
 //! One history from beginning to end, and what is asked of the end.
 
 use super::fault::{FAULTS_UNTIL, Fault, FaultKind};
-use super::job::Job;
+use super::job::{Job, has_failed};
 use super::mutant::Mutant;
 use super::scenario::Scenario;
 use super::world::World;
-use compass_proto::v1;
 use compass_scheduler::invariants::{C4, P1, Violation};
 use prost::Message as _;
 use std::collections::BTreeMap;
@@ -100,10 +99,4 @@ fn judge_the_end(world: &mut World, number: usize, until: u64) {
         world.oracle.saw("a model that no worker can load was given up");
     }
     broken.into_iter().for_each(|detail| world.oracle.violation(C4, detail));
-}
-
-/// Returns whether a recorded result says that its sample cannot be run.
-fn has_failed(result: &[u8]) -> bool {
-    let decoded = v1::SampleResult::decode(result).ok().and_then(|result| result.outcome);
-    matches!(decoded, Some(v1::sample_result::Outcome::Failed(_)))
 }

@@ -6,13 +6,11 @@ use super::leader::{FrameContent, Leader};
 use compass_ledger::Submission;
 use compass_plan::Misfit;
 use compass_progress::Refusals;
-use compass_proto::v1;
-use compass_rpc::ReceivedResults;
+use compass_rpc::{ReceivedResult, ReceivedResults};
 use compass_scheduler::{DeviceType, Event, Handed, Record, Unfit};
 use compass_types::ids::{GrantId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 use compass_types::result::Outcome;
-use prost::Message as _;
 
 /// Device type whose numbers a result's are, as far as two results of it must agree. A failure and the result of a program
 /// are no numbers of a device.
@@ -44,25 +42,24 @@ impl Leader {
         };
         let is_ours = plan == self.terms.plan.0;
         let shape = self.terms.units.get(&unit).map(|unit| &unit.shape);
+        let model = self.pins.model_of(unit);
         let (mut samples, mut misfits, mut foreign) = (Vec::with_capacity(arrived.len()), Vec::new(), Vec::new());
-        for result in arrived {
-            let index = result.index;
+        for ReceivedResult { index, bytes, result } in arrived {
             let may = is_ours && session.rights.cover(&grant, unit, index);
             if !may {
                 foreign.push(index);
                 continue;
             }
-            match result.outcome {
-                Err(error) => {
-                    let misfit = Misfit::Malformed(error.to_string());
-                    misfits.push(Unfit { index, result: result.bytes, misfit });
+            let checked = result.map_err(|error| Misfit::Malformed(error.to_string())).and_then(|result| {
+                let misfit = shape.and_then(|shape| shape.misfit(index, &result.outcome));
+                misfit.map_or(Ok(result), Err)
+            });
+            match checked {
+                Err(misfit) => misfits.push(Unfit { index, result: bytes, misfit }),
+                Ok(result) => {
+                    self.costs.add(model, &result);
+                    samples.push(Handed { index, result: bytes, device: device(of_worker, &result.outcome) });
                 }
-                Ok(outcome) => match shape.and_then(|shape| shape.misfit(index, &outcome)) {
-                    Some(misfit) => {
-                        misfits.push(Unfit { index, result: result.bytes, misfit });
-                    }
-                    _ => samples.push(Handed { index, result: result.bytes, device: device(of_worker, &outcome) }),
-                },
             }
         }
         if let Some(first) = foreign.first() {
@@ -84,12 +81,7 @@ impl Leader {
             self.decide(now, Event::Refused { worker: worker.clone(), times }, out);
         }
         if let Some(first) = samples.iter().find(|sample| sample.device != DeviceType::Unknown) {
-            self.pins.computed(self.pins.model_of(unit), first.device);
-        }
-        let model = self.pins.model_of(unit);
-        if self.costs.counts(model) {
-            let results = samples.iter().filter_map(|sample| v1::SampleResult::decode(sample.result.as_slice()).ok());
-            results.for_each(|result| self.costs.add(model, &result));
+            self.pins.computed(model, first.device);
         }
         if !samples.is_empty() {
             self.decide(now, Event::Results { worker: worker.clone(), grant, unit, samples }, out);

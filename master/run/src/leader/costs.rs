@@ -1,8 +1,8 @@
 //! Costs of the answers of endpoints, and the models that have spent the money that they may.
 
 use compass_plan::{MAX_COST_REACHED, Plan, Price};
-use compass_proto::v1;
 use compass_types::ids::ModelId;
+use compass_types::result::SampleResult;
 use std::collections::BTreeMap;
 
 /// Accounts of the models that have a bound.
@@ -34,9 +34,9 @@ impl Costs {
     }
 
     /// Takes note of a result that was paid for.
-    pub fn add(&mut self, model: ModelId, result: &v1::SampleResult) {
+    pub fn add(&mut self, model: ModelId, result: &SampleResult) {
         if let Some(account) = self.0.get_mut(&model) {
-            account.spent += account.price.of(result.tokens.into(), generated(result));
+            account.spent += account.price.of(result.fit.tokens.into(), result.generated_tokens());
         }
     }
 
@@ -49,32 +49,19 @@ impl Costs {
     }
 }
 
-/// Returns the tokens of an answer and of the thinking before it.
-fn all_tokens(generation: &v1::Generation) -> u64 {
-    u64::from(generation.tokens) + generation.thinking.as_ref().map_or(0, |thought| u64::from(thought.tokens))
-}
-
-/// Tokens that were generated for a sample.
-fn generated(result: &v1::SampleResult) -> u64 {
-    match &result.outcome {
-        Some(v1::sample_result::Outcome::Generation(one)) => all_tokens(one),
-        Some(v1::sample_result::Outcome::Generations(all)) => all.generations.iter().map(all_tokens).sum(),
-        _ => 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compass_types::result::{Finish, Generation, Outcome, PromptFit};
 
     #[test]
     fn a_model_that_has_spent_its_money_is_named_once() {
         let price = Price { input: 1000.0, output: 2000.0 };
         let account = Account { price, most: 0.05, spent: 0.0, is_told: false };
         let mut costs = Costs(BTreeMap::from([(ModelId(1), account)]));
-        let generation = v1::Generation { tokens: 5, ..Default::default() };
-        let outcome = Some(v1::sample_result::Outcome::Generation(generation));
-        let result = v1::SampleResult { tokens: 10, outcome, ..Default::default() };
+        let generation = Generation { text: String::new(), tokens: 5, finish: Finish::Stop };
+        let fit = PromptFit { tokens: 10, ..PromptFit::default() };
+        let result = SampleResult { index: 0, fit, outcome: Outcome::Generated(vec![generation]) };
         for _ in 0..2 {
             costs.add(ModelId(1), &result);
             costs.add(ModelId(0), &result);

@@ -11,7 +11,6 @@ use compass_scheduler::{ConnectionId, Core, Event, Limits, Recorded, Requires, T
 use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
-use prost::Message as _;
 use std::collections::BTreeMap;
 use v1::master_frame::Body as Told;
 use v1::worker_frame::Body as Say;
@@ -267,8 +266,7 @@ impl Led {
     fn recorded(&self) -> Vec<(u32, String)> {
         let entries = self.out.iter().filter_map(|submission| match &submission.content {
             Content::Entry(entry) if entry.kind() == Kind::Sample => {
-                let result = v1::SampleResult::decode(entry.payload.as_slice()).unwrap();
-                Some((result.index, entry.worker.clone()))
+                Some((entry.mark().unwrap().index, entry.worker.clone()))
             }
             _ => None,
         });

@@ -1,19 +1,12 @@
 //! Expectations on the end of a script.
 
 use super::play::Play;
-use crate::job::SampleKey;
+use crate::job::{SampleKey, has_failed};
 use crate::tally::{JobEnd, Tally};
-use compass_proto::v1;
 use prost::Message as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::RangeBounds;
-
-/// Returns whether a recorded result says that its sample cannot be run.
-fn has_failed(result: &[u8]) -> bool {
-    let decoded = v1::SampleResult::decode(result).ok().and_then(|result| result.outcome);
-    matches!(decoded, Some(v1::sample_result::Outcome::Failed(_)))
-}
 
 impl Play {
     fn ledger(&mut self, job: usize) -> BTreeMap<SampleKey, Vec<u8>> {
