@@ -8,6 +8,7 @@ use compass_types::result::{
     Execution, ExecutionClass, Finish, Generation, LoglikelihoodScore, NormalizerScore, Outcome, PplScore, PromptFit,
     PromptSha, RollingScore, SampleResult, ThinkingEnd, Thought,
 };
+use prost::Message as _;
 
 /// A message that violates the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -236,6 +237,20 @@ pub struct FailureMark {
     pub engine_failed: bool,
 }
 
+/// The first field of an encoded [`v1::SampleResult`]; the rest of it is skipped.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct IndexMark {
+    #[prost(uint32, tag = "1")]
+    pub index: u32,
+}
+
+/// Encodes a result, given by its own canonical encoding, as that of the sample at `index`. The index stands first and the rest does not
+/// depend on it, so that nothing is parsed but the index. Bytes that are no result stay as they are.
+pub fn encoded_under(index: u32, result: &[u8]) -> Vec<u8> {
+    let known = IndexMark::decode(result).ok().and_then(|known| result.get(known.encoded_len()..));
+    known.map_or_else(|| result.to_vec(), |rest| [IndexMark { index }.encode_to_vec().as_slice(), rest].concat())
+}
+
 impl From<&SampleResult> for v1::SampleResult {
     fn from(result: &SampleResult) -> Self {
         use v1::sample_result::Outcome as Wire;
@@ -320,15 +335,21 @@ impl TryFrom<v1::SampleResult> for SampleResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prost::Message;
 
     fn round_trip(outcome: Outcome) {
         let (prompt_sha, rendered) = (Some(PromptSha(u64::MAX)), Some("user: é".to_owned()));
         let fit = PromptFit { shots_kept: 2, tokens: 77, truncated_from: 99, prompt_sha, rendered };
         let result = SampleResult { index: 5, fit, outcome };
-        let bytes = v1::SampleResult::from(&result).encode_to_vec();
+        let wire = v1::SampleResult::from(&result);
+        let bytes = wire.encode_to_vec();
         let back = SampleResult::try_from(v1::SampleResult::decode(bytes.as_slice()).unwrap()).unwrap();
         assert_eq!(back, result);
+        for index in [0, 5, 127, 128, u32::MAX] {
+            let other = v1::SampleResult { index, engine_failed: true, ..wire.clone() }.encode_to_vec();
+            let same = v1::SampleResult { index: 300, engine_failed: true, ..wire.clone() }.encode_to_vec();
+            assert_eq!(encoded_under(index, &same), other);
+            assert_eq!(encoded_under(300, &other), same);
+        }
     }
 
     #[test]

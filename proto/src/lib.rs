@@ -23,7 +23,10 @@ pub mod session;
 mod spill;
 mod version;
 
-pub use convert::{FailureMark, ParseError, digest_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire};
+pub use convert::{
+    FailureMark, IndexMark, ParseError, digest_from_wire, encoded_under, grant_from_wire, intervals_from_wire,
+    intervals_to_wire,
+};
 pub use spill::{Envelope, MAX_SPILLED_BYTES, SPILL_BYTES, Spill, spill, unspill};
 pub use version::{OLDEST_PROTOCOL, PROTOCOL_OF_NO_ROOM, PROTOCOL_VERSION, Protocols};
 

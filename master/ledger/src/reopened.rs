@@ -2,22 +2,16 @@
 
 use super::record::{Kind, LedgerEntry};
 use compass_common::encode::{self, EncodeError};
+use compass_proto::IndexMark;
 use compass_types::ids::{Epoch, UnitId};
 use compass_types::intervals::IntervalSet;
-use prost::Message;
+use prost::Message as _;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// Samples of units that a leader runs again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reopened(pub BTreeMap<UnitId, IntervalSet>);
-
-/// Beginning of every result.
-#[derive(Clone, PartialEq, Message)]
-struct Indexed {
-    #[prost(uint32, tag = "1")]
-    index: u32,
-}
 
 impl Reopened {
     /// The entries that a segment begins with.
@@ -55,7 +49,7 @@ impl Reopened {
     pub(super) fn covers(&self, entry: &LedgerEntry) -> bool {
         let Some(samples) = self.0.get(&UnitId(entry.unit)) else { return false };
         entry.is_result()
-            && Indexed::decode(entry.payload.as_slice()).is_ok_and(|result| samples.contains(result.index))
+            && IndexMark::decode(entry.payload.as_slice()).is_ok_and(|result| samples.contains(result.index))
     }
 
     /// Adds samples of a unit.
@@ -86,7 +80,7 @@ mod tests {
             kind: kind.into(),
             unit,
             worker: worker.into(),
-            payload: Indexed { index }.encode_to_vec(),
+            payload: IndexMark { index }.encode_to_vec(),
             ..LedgerEntry::default()
         };
         let old = [
@@ -103,7 +97,7 @@ mod tests {
             let mut samples = Vec::new();
             let summary = ledger.read(&BTreeMap::new(), &mut |entry| {
                 if matches!(entry.kind(), Kind::Sample | Kind::Divergence) {
-                    let index = Indexed::decode(entry.payload.as_slice()).unwrap().index;
+                    let index = IndexMark::decode(entry.payload.as_slice()).unwrap().index;
                     samples.push((entry.unit, index, entry.worker));
                 }
             });

@@ -106,11 +106,11 @@ mod tests {
     fn duplicates_are_recorded_before_their_original_and_once() {
         let mut bench = bench();
         let (_, grant, unit, _) = bench.grants[0].clone();
-        let result = || vec![Handed { index: 0, result: vec![7], device: DeviceType::Cpu }];
+        let result = || vec![Handed { index: 0, result: vec![7], failed: false, device: DeviceType::Cpu }];
         let results = |samples| Event::Results { worker: worker(0), grant, unit, samples };
         let effects = bench.apply(results(result()));
         let recorded = effects.iter().filter_map(|effect| match effect {
-            Effect::Persist { record: Record::Sample { unit, index, .. }, .. } => Some((unit.0, *index, false)),
+            Effect::Persist { record: Record::Sample { unit, handed, .. }, .. } => Some((unit.0, handed.index, false)),
             Effect::Persist { record: Record::Duplicate { unit, index, .. }, .. } => Some((unit.0, *index, true)),
             _ => None,
         });

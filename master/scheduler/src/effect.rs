@@ -1,7 +1,6 @@
 //! Actions that the scheduler wants done.
 
-use super::event::{ConnectionId, HeldGrant};
-use super::recorded::DeviceType;
+use super::event::{ConnectionId, Handed, HeldGrant};
 use compass_types::ids::{Attempt, GrantId, ModelId, TaskId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
 
@@ -17,19 +16,17 @@ pub enum Record {
     /// Into the store: all that is out, in place of every attempt before.
     Out { holders: Vec<Holder> },
     /// Into the ledger: the first result of a sample.
-    Sample { unit: UnitId, index: u32, grant: GrantId, worker: WorkerId, device: DeviceType, result: Vec<u8> },
+    Sample { unit: UnitId, grant: GrantId, worker: WorkerId, handed: Handed },
     /// Into the ledger: the first result of another sample, whose request is equal, as that of this one.
-    Duplicate { unit: UnitId, index: u32, grant: GrantId, worker: WorkerId, device: DeviceType, result: Vec<u8> },
+    Duplicate { unit: UnitId, index: u32, grant: GrantId, worker: WorkerId, original: Handed },
     /// Into the ledger: a later result that differs from the recorded one.
     Divergence {
         unit: UnitId,
-        index: u32,
         grant: GrantId,
         worker: WorkerId,
-        device: DeviceType,
+        handed: Handed,
         /// Set if the recorded one comes from a device of the same type.
         same_device: bool,
-        result: Vec<u8>,
     },
     /// Into the ledger, as evidence: a result that does not fit the plan. The worker's report on it says nothing.
     Misfit { unit: UnitId, grant: GrantId, worker: WorkerId, result: Vec<u8> },

@@ -79,6 +79,8 @@ pub struct Handed {
     pub index: u32,
     /// The encoded `SampleResult`.
     pub result: Vec<u8>,
+    /// Set if it has a reason in the place of a score.
+    pub failed: bool,
     /// Type of the device that computed it.
     pub device: DeviceType,
 }

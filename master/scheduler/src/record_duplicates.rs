@@ -1,8 +1,9 @@
 //! The result of an original, recorded for its duplicates too; a failure, told of them too.
 
-use super::duplicates::{Duplicates, SampleKey};
+use super::duplicates::Duplicates;
 use super::effect::{Effect, Record};
-use super::recorded::{Arrival, DeviceType};
+use super::event::Handed;
+use super::recorded::Arrival;
 use super::state::Core;
 use super::worker_ids::WorkerIx;
 use compass_types::ids::{GrantId, UnitId};
@@ -27,18 +28,18 @@ impl Core {
         &mut self,
         worker: WorkerIx,
         grant: GrantId,
-        original: SampleKey,
-        (result, device): (&[u8], DeviceType),
+        unit: UnitId,
+        original: &Handed,
         effects: &mut Vec<Effect>,
     ) {
-        if self.duplicates.is_empty() || self.recorded.contains(original.0, original.1) {
+        if self.duplicates.is_empty() || self.recorded.contains(unit, original.index) {
             return;
         }
-        for (unit, index) in self.duplicates.of(original).collect::<Vec<_>>() {
-            if self.recorded.arrive(unit, index, result, device) == Arrival::First {
+        for (unit, index) in self.duplicates.of((unit, original.index)).collect::<Vec<_>>() {
+            if self.recorded.arrive(unit, index, &original.result, original.device) == Arrival::First {
                 *self.duplicates.recorded.entry(unit).or_default() += 1;
-                let (worker, result) = (self.workers.name(worker).clone(), result.to_vec());
-                self.persist(Record::Duplicate { unit, index, grant, worker, device, result }, effects);
+                let (worker, original) = (self.workers.name(worker).clone(), original.clone());
+                self.persist(Record::Duplicate { unit, index, grant, worker, original }, effects);
             }
         }
     }

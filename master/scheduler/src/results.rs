@@ -25,18 +25,19 @@ impl Core {
             self.workers.get(id).map_or(0, |worker| self.now.saturating_sub(self.deadlines.last_progress(worker)));
         let mut settled: Option<(TaskId, u64)> = None;
         let (mut run, mut is_any_first) = (None, false);
-        for Handed { index, result, device } in samples {
+        for sample in samples {
+            let index = sample.index;
             let Some(home) = self.known_sample(unit, index, &mut run) else {
                 effects.push(Effect::Note {
                     text: format!("worker {} sent a result for an unknown sample {index}", self.workers.name(id)),
                 });
                 continue;
             };
-            self.record_duplicates(id, grant, (unit, index), (&result, device), effects);
-            match self.recorded.arrive(unit, index, &result, device) {
+            self.record_duplicates(id, grant, unit, &sample, effects);
+            match self.recorded.arrive(unit, index, &sample.result, sample.device) {
                 Arrival::First => {
                     let worker = self.workers.name(id).clone();
-                    self.persist(Record::Sample { unit, index, grant, worker, device, result }, effects);
+                    self.persist(Record::Sample { unit, grant, worker, handed: sample }, effects);
                     self.refute(id, unit, index, effects);
                     if let Some(home) = home {
                         settled = settled.map(|(first, count)| (first, count + 1)).or(Some((home, 1)));
@@ -50,8 +51,7 @@ impl Core {
                 Arrival::Divergent { same_device } => {
                     self.counters.divergences += 1;
                     let worker = self.workers.name(id).clone();
-                    let record = Record::Divergence { unit, index, grant, worker, device, same_device, result };
-                    self.persist(record, effects);
+                    self.persist(Record::Divergence { unit, grant, worker, handed: sample, same_device }, effects);
                 }
             }
         }

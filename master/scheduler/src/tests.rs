@@ -31,7 +31,7 @@ pub(super) fn attached(at: u8, connection: u64, session: u8, slots: u32) -> Even
 
 /// A result of one byte, computed on a CPU.
 fn handed(index: u32, result: u8) -> Handed {
-    Handed { index, result: vec![result], device: DeviceType::Cpu }
+    Handed { index, result: vec![result], failed: false, device: DeviceType::Cpu }
 }
 
 /// A scheduler with the outside world that its effects make: who holds which grant, what was recorded.
@@ -76,12 +76,12 @@ impl Bench {
                     assert_eq!(seq.0, self.last_seq + 1, "numbers ascend without gaps");
                     self.last_seq = seq.0;
                     match record {
-                        Record::Sample { unit, index, result, .. } => {
-                            let before = self.recorded.insert((*unit, *index), result.clone());
+                        Record::Sample { unit, handed, .. } => {
+                            let before = self.recorded.insert((*unit, handed.index), handed.result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
-                        Record::Duplicate { unit, index, result, .. } => {
-                            let before = self.recorded.insert((*unit, *index), result.clone());
+                        Record::Duplicate { unit, index, original, .. } => {
+                            let before = self.recorded.insert((*unit, *index), original.result.clone());
                             assert_eq!(before, None, "C2: a sample was recorded twice");
                         }
                         Record::Attempt { task, holder } => {
@@ -265,10 +265,10 @@ fn a_differing_second_result_is_a_divergence_and_the_first_stands() {
     let effects = bench.apply(Event::Results { worker: worker(0), grant, unit, samples: vec![handed(0, 99)] });
     let diverges = |effects: &[Effect], same: bool| {
         let of = |effect: &Effect| {
-            let Effect::Persist { record: Record::Divergence { index: 0, same_device, .. }, .. } = effect else {
+            let Effect::Persist { record: Record::Divergence { handed, same_device, .. }, .. } = effect else {
                 return false;
             };
-            *same_device == same
+            handed.index == 0 && *same_device == same
         };
         effects.iter().any(of)
     };

@@ -4,6 +4,7 @@
 //! Costs a look-up per effect, a few bytes per task and a bit per sample.
 
 use super::effect::{Effect, Message, Record, Seq};
+use super::event::Handed;
 use super::invariants::{C1, C2, G2, Violation, X1};
 use super::sample_set::SampleSet;
 use compass_types::ids::{Attempt, GrantId, UnitId};
@@ -72,7 +73,7 @@ impl Watch {
                 let falls = before.is_some_and(|(before, _)| before >= *attempt);
                 falls.then(|| Violation { id: G2, detail: format!("attempt {attempt} of task {task} does not grow") })
             }
-            Record::Sample { unit, index, .. } | Record::Duplicate { unit, index, .. } => {
+            Record::Sample { unit, handed: Handed { index, .. }, .. } | Record::Duplicate { unit, index, .. } => {
                 let fresh = self.recorded.entry(*unit).or_default().insert(*index);
                 let detail = || format!("sample {index} of unit {unit} is recorded twice");
                 (!fresh).then(|| Violation { id: C2, detail: detail() })

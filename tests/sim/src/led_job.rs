@@ -34,6 +34,7 @@ fn taken_as_it_is(worker: WorkerId, results: &v1::Results, counted: &[&v1::Sampl
     let handed = |result: &&v1::SampleResult| Handed {
         index: result.index,
         result: result.encode_to_vec(),
+        failed: matches!(result.outcome, Some(v1::sample_result::Outcome::Failed(_))),
         device: DeviceType::Cpu,
     };
     let (grant, unit) = (results.grant.unwrap_or_default().into(), UnitId(results.unit));

@@ -58,7 +58,9 @@ impl Leader {
                 Err(misfit) => misfits.push(Unfit { index, result: bytes, misfit }),
                 Ok(result) => {
                     self.costs.add(model, &result);
-                    samples.push(Handed { index, result: bytes, device: device(of_worker, &result.outcome) });
+                    let failed = matches!(result.outcome, Outcome::Failed { .. });
+                    let device = device(of_worker, &result.outcome);
+                    samples.push(Handed { index, result: bytes, failed, device });
                 }
             }
         }
@@ -157,7 +159,7 @@ impl Leader {
 
     /// Names a result that differs from the one that is recorded.
     pub(super) fn name_divergence(&self, record: &Record) {
-        let Record::Divergence { unit, index, worker, same_device, .. } = record else { return };
+        let Record::Divergence { unit, worker, handed: Handed { index, .. }, same_device, .. } = record else { return };
         let name = self.terms.unit_name(*unit);
         if *same_device {
             tracing::warn!(

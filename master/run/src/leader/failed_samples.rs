@@ -1,8 +1,6 @@
 //! Samples that are recorded as failed: they have a result, which says why there is no score.
 
-use compass_proto::FailureMark;
 use compass_scheduler::Record;
-use prost::Message as _;
 use std::collections::BTreeSet;
 
 /// Number of samples that are recorded as failed, and their tasks.
@@ -22,8 +20,10 @@ impl FailedSamples {
 
     /// Counts what a record says.
     pub fn observe(&mut self, record: &Record) {
-        let (Record::Sample { grant, result, .. } | Record::Duplicate { grant, result, .. }) = record else { return };
-        if FailureMark::decode(result.as_slice()).is_ok_and(|mark| mark.failed.is_some()) {
+        let (Record::Sample { grant, handed, .. } | Record::Duplicate { grant, original: handed, .. }) = record else {
+            return;
+        };
+        if handed.failed {
             self.add(grant.epoch.0, grant.task.0);
         }
     }
@@ -32,21 +32,14 @@ impl FailedSamples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_proto::v1;
-    use compass_scheduler::DeviceType;
+    use compass_scheduler::{DeviceType, Handed};
     use compass_types::ids::{GrantId, UnitId, WorkerId};
 
     #[test]
     fn samples_with_a_reason_in_the_place_of_a_score_are_counted() {
         let record = |task: u32, index: u32, failed: bool| {
-            let outcome = match failed {
-                true => v1::sample_result::Outcome::Failed("the engine died".into()),
-                false => v1::sample_result::Outcome::Rolling(v1::RollingScore::default()),
-            };
-            let result = v1::SampleResult { index, outcome: Some(outcome), ..Default::default() }.encode_to_vec();
-            let (unit, grant, worker, device) =
-                (UnitId(0), GrantId::new(3, task, 1), WorkerId("w".into()), DeviceType::Cpu);
-            Record::Sample { unit, index, grant, worker, device, result }
+            let handed = Handed { index, result: Vec::new(), failed, device: DeviceType::Cpu };
+            Record::Sample { unit: UnitId(0), grant: GrantId::new(3, task, 1), worker: WorkerId("w".into()), handed }
         };
         let mut failed = FailedSamples::default();
         for known in [record(1, 0, true), record(1, 1, false), record(1, 2, true), record(2, 7, true)] {

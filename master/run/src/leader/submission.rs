@@ -1,11 +1,10 @@
 //! From the scheduler's records to what the committer makes durable.
 
 use compass_ledger::{Content, Kind, LedgerEntry, Submission};
-use compass_proto::v1;
+use compass_proto::encoded_under;
 use compass_scheduler::{DeviceType, Holder, Record, Seq};
 use compass_store::AssignmentRecord;
 use compass_types::ids::{GrantId, UnitId, WorkerId};
-use prost::Message as _;
 
 /// The entry or the write that makes a record durable.
 pub(super) fn submission(seq: Seq, record: Record) -> Submission {
@@ -23,14 +22,15 @@ pub(super) fn submission(seq: Seq, record: Record) -> Submission {
     let content = match record {
         Record::Attempt { holder, .. } => Content::Assignment(assignment(holder)),
         Record::Out { holders } => Content::Checkpoint(holders.into_iter().map(assignment).collect()),
-        Record::Sample { unit, grant, worker, device, result, .. } => {
-            Content::Entry(entry(Kind::Sample, unit, grant, worker, device, result))
+        Record::Sample { unit, grant, worker, handed } => {
+            Content::Entry(entry(Kind::Sample, unit, grant, worker, handed.device, handed.result))
         }
-        Record::Duplicate { unit, index, grant, worker, device, result } => {
-            Content::Entry(entry(Kind::Sample, unit, grant, worker, device, under(index, result)))
+        Record::Duplicate { unit, index, grant, worker, original } => {
+            let result = encoded_under(index, &original.result);
+            Content::Entry(entry(Kind::Sample, unit, grant, worker, original.device, result))
         }
-        Record::Divergence { unit, grant, worker, device, result, .. } => {
-            Content::Entry(entry(Kind::Divergence, unit, grant, worker, device, result))
+        Record::Divergence { unit, grant, worker, handed, .. } => {
+            Content::Entry(entry(Kind::Divergence, unit, grant, worker, handed.device, handed.result))
         }
         Record::Misfit { unit, grant, worker, result } => {
             Content::Entry(entry(Kind::Divergence, unit, grant, worker, DeviceType::Unknown, result))
@@ -53,13 +53,4 @@ pub(super) fn submission(seq: Seq, record: Record) -> Submission {
         }
     };
     Submission { seq, content }
-}
-
-/// An encoded result as that of the sample at `index`.
-fn under(index: u32, result: Vec<u8>) -> Vec<u8> {
-    // What is no result was told from one when it arrived.
-    match v1::SampleResult::decode(result.as_slice()) {
-        Ok(known) => v1::SampleResult { index, ..known }.encode_to_vec(),
-        Err(_) => result,
-    }
 }
