@@ -6,7 +6,6 @@ use compass_plan::Plan;
 use compass_proto::{intervals_from_wire, v1};
 use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
-use prost::Message as _;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
@@ -85,9 +84,9 @@ impl ProgressBoard {
     }
 
     /// Adds a worker's shard metrics to the live ones. They are shown, never believed: the ledger makes the table.
-    pub fn report(&self, unit: UnitId, report: &[u8]) {
-        let Ok(report) = v1::ShardReport::decode(report) else { return };
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).entry(unit).or_default().add(&report);
+    pub fn report(&self, report: &v1::ShardReport) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.entry(UnitId(report.unit)).or_default().add(report);
     }
 
     /// Samples of the job.
@@ -184,7 +183,7 @@ mod tests {
             report(5, "accuracy", f64::NAN),
             v1::ShardReport { scored: 9, failed: 4, ..Default::default() },
         ] {
-            board.report(UnitId(0), &report.encode_to_vec());
+            board.report(&report);
         }
         assert_eq!(board.live_scores(), [("d".to_owned(), "60.0".to_owned())]);
         let live = board.live([(UnitId(0), 51)].into_iter(), &BTreeMap::from([(UnitId(0), 7)]));
@@ -211,20 +210,20 @@ mod tests {
         let report = |first: u32, end: u32, value: f64| {
             let samples = intervals_to_wire(&IntervalSet::range(first, end));
             let shown = Some(v1::ShownMetric { name: "accuracy".into(), value });
-            v1::ShardReport { scored: end - first, samples, first: shown, ..Default::default() }.encode_to_vec()
+            v1::ShardReport { scored: end - first, samples, first: shown, ..Default::default() }
         };
         let resumed = ProgressBoard::new(plan.clone());
         resumed.kept(UnitId(0), IntervalSet::range(0, 1), 0);
-        resumed.report(UnitId(0), &report(1, samples, 50.0));
+        resumed.report(&report(1, samples, 50.0));
         assert_eq!(resumed.live_scores(), []);
         let live = resumed.live([(UnitId(0), samples.into())].into_iter(), &BTreeMap::new());
         assert_eq!((live[0].recorded, live[0].value), (samples.into(), None), "neither on the page");
         // Its worker reports it to this leader, or it is computed once more.
-        resumed.report(UnitId(0), &report(0, 1, 50.0));
+        resumed.report(&report(0, 1, 50.0));
         assert_eq!(resumed.live_scores(), [("d".to_owned(), "50.0".to_owned())]);
         let begun = ProgressBoard::new(plan);
         begun.kept(UnitId(0), IntervalSet::new(), 3);
-        begun.report(UnitId(0), &report(1, samples, 50.0));
+        begun.report(&report(1, samples, 50.0));
         assert_eq!(begun.live_scores().len(), 1, "what was kept was reported, or copied");
         assert_eq!(begun.live(std::iter::empty(), &BTreeMap::from([(UnitId(0), 2)]))[0].copied, 5);
     }

@@ -13,7 +13,6 @@ use compass_proto::v1;
 use compass_scheduler::{Barred, DeviceType, Progress};
 use compass_settings::LeftOut;
 use compass_types::ids::{ModelId, WorkerId};
-use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -248,7 +247,11 @@ impl RunFacts {
         self.folds = true;
         let worker = || WorkerId(entry.worker.clone());
         match entry.kind() {
-            Kind::Report => drop(self.report(&worker(), &entry.payload)),
+            Kind::Report => {
+                if let Some(report) = entry.report() {
+                    self.report(&worker(), report);
+                }
+            }
             Kind::Tally => self.before = Tally::of(entry).unwrap_or_else(|| std::mem::take(&mut self.before)),
             Kind::Worker => match WorkerEvent::of(entry) {
                 Some(WorkerEvent::Attached { slots, device, pool, after }) => {
@@ -355,8 +358,7 @@ impl RunFacts {
     }
 
     /// A worker reported a shard: of how many samples, and the seconds that these took.
-    pub fn report(&mut self, worker: &WorkerId, report: &[u8]) -> Option<(u64, f64)> {
-        let report = v1::ShardReport::decode(report).ok()?;
+    pub fn report(&mut self, worker: &WorkerId, report: v1::ShardReport) -> (u64, f64) {
         let ran = (u64::from(report.scored) + u64::from(report.failed), report.seconds);
         let of_worker = self.worker(worker);
         of_worker.busy_seconds += report.seconds;
@@ -393,7 +395,7 @@ impl RunFacts {
         let per = |tokens: u64| self.tokens.computed as f64 / tokens.max(1) as f64;
         (self.computed_per_submitted, self.computed_per_distinct) =
             (per(self.tokens.submitted), per(self.tokens.distinct));
-        Some(ran)
+        ran
     }
 
     /// Returns what a person is told at the end of samples that were not computed; nothing where there were none.

@@ -12,14 +12,14 @@ fn what_several_engines_hold_alike_is_distinct_once() {
         let tokens = TokenCounters { submitted: 900, distinct: computed, computed, ..TokenCounters::default() };
         let prefix_segments =
             prefix_segments.iter().map(|&(path, tokens)| PrefixSegment { path, tokens }.into()).collect();
-        v1::ShardReport { unit, tokens: Some(tokens.into()), prefix_segments, ..Default::default() }.encode_to_vec()
+        v1::ShardReport { unit, tokens: Some(tokens.into()), prefix_segments, ..Default::default() }
     };
     let (one, two) = (WorkerId("one".into()), WorkerId("two".into()));
-    facts.report(&one, &report(0, 300, &[(7, 100), (8, 20)]));
+    facts.report(&one, report(0, 300, &[(7, 100), (8, 20)]));
     assert_eq!((facts.tokens.distinct, facts.computed_per_distinct), (300, 1.0));
     // The other data set of the model begins in the same way; another model's tokens are others.
-    facts.report(&two, &report(1, 200, &[(7, 100), (9, 5)]));
-    facts.report(&two, &report(2, 200, &[(7, 100)]));
+    facts.report(&two, report(1, 200, &[(7, 100), (9, 5)]));
+    facts.report(&two, report(2, 200, &[(7, 100)]));
     assert_eq!((facts.tokens.computed, facts.tokens.distinct), (700, 600));
     let of_units: Vec<u64> = facts.by_unit.values().map(|unit| unit.tokens.distinct).collect();
     assert_eq!(of_units, [300, 100, 200], "those of the units add up to those of the run");
@@ -35,13 +35,13 @@ async fn what_an_engine_notes_is_said_once_and_names_the_model() {
     let worker = WorkerId("w".into());
     let report = |unit| {
         let notes = vec!["tokens are drawn".to_owned()];
-        v1::ShardReport { unit, notes, engine_deaths: 2 - unit, ..Default::default() }.encode_to_vec()
+        v1::ShardReport { unit, notes, engine_deaths: 2 - unit, ..Default::default() }
     };
     let loaded = serde_json::to_vec(&serde_json::json!({ "notes": ["the date is fixed"] })).unwrap();
     let job_log = Arc::new(JobLog::ended());
     let run = async {
         for unit in 0..2 {
-            facts.report(&worker, &report(unit));
+            facts.report(&worker, report(unit));
         }
         for model in 0..2 {
             let _ = facts.model(&worker, ModelId(model), &loaded);

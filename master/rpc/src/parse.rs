@@ -52,8 +52,8 @@ pub enum Parsed {
     Credit { grants: u32 },
     /// It begins nothing more.
     Draining { reason: String },
-    /// The end of a grant; `report` is the message as it is recorded.
-    Report { grant: GrantId, unit: UnitId, samples: u32, busy_ms: u64, report: Vec<u8> },
+    /// The end of a grant; `bytes` are the report as it is recorded.
+    Report { grant: GrantId, unit: UnitId, samples: u32, busy_ms: u64, bytes: Vec<u8>, report: Box<v1::ShardReport> },
     /// A grant comes back undone.
     Failed { grant: GrantId, class: FailureClass, message: String },
     /// For the session, which knows what was granted to it.
@@ -102,7 +102,8 @@ fn parse_body(body: Option<Body>) -> Result<Parsed, ParseError> {
             }
             let samples = intervals_from_wire(&report.samples).len();
             let busy_ms = (report.seconds * 1000.0) as u64;
-            Parsed::Report { grant, unit: UnitId(report.unit), samples, busy_ms, report: report.encode_to_vec() }
+            let (unit, bytes) = (UnitId(report.unit), report.encode_to_vec());
+            Parsed::Report { grant, unit, samples, busy_ms, bytes, report: Box::new(report) }
         }
         Some(Body::Failed(failed)) => {
             let class = match failed.class() {

@@ -316,11 +316,10 @@ impl Driver {
                         self.setup.facts.results(&worker, count);
                         self.tell_of_samples();
                     }
-                    FrameContent::Report { unit, report } => {
-                        if let Some((samples, seconds)) = self.setup.facts.report(&worker, &report) {
-                            self.timing.ran(samples, seconds);
-                        }
-                        self.setup.board.report(unit, &report);
+                    FrameContent::Report { report } => {
+                        self.setup.board.report(&report);
+                        let (samples, seconds) = self.setup.facts.report(&worker, *report);
+                        self.timing.ran(samples, seconds);
                         // Its grant has ended, and what the worker wants is not told again.
                         self.timing.asks(connection, Instant::now());
                     }

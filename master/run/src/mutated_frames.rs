@@ -211,9 +211,9 @@ impl Attacked {
         let frame = self.perhaps_mutated(v1::WorkerFrame { seq, ack: 0, body });
         match self.leader.frame(self.now, worker.clone(), connection, frame, &mut self.out) {
             FrameContent::Results { count } => self.facts.results(&worker, count),
-            FrameContent::Report { unit, report } => {
-                self.facts.report(&worker, &report);
-                self.board.report(unit, &report);
+            FrameContent::Report { report } => {
+                self.board.report(&report);
+                self.facts.report(&worker, *report);
             }
             FrameContent::Facts { model, facts } => drop(self.facts.model(&worker, model, &facts)),
             _ => {}

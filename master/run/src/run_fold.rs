@@ -111,7 +111,7 @@ impl<'p> RunFold<'p> {
                     let unit = UnitId(report.unit);
                     let samples = intervals_from_wire(&report.samples);
                     self.reported.entry(unit).or_default().extend_from_slice(samples.pairs());
-                    self.board.report(unit, &entry.payload);
+                    self.board.report(&report);
                 }
             }
             Kind::Reopened => {
@@ -275,7 +275,7 @@ mod tests {
             events.iter().map(|event| event.entry(&worker, Epoch(1)).unwrap()).collect();
         entries.extend([sample("w", of(0)), sample("w", of(1)), report("w", &IntervalSet::range(0, 2))]);
         facts.results(&worker, 2);
-        let _ = facts.report(&worker, &entries.last().unwrap().payload);
+        facts.report(&worker, entries.last().unwrap().report().unwrap());
         facts.ended(&worker);
         let progress = Progress { retries: 1, loads: 3, stolen: 4, recorded: 2, ..Progress::default() };
         facts.count(&progress, 0, Duration::from_millis(5_500));

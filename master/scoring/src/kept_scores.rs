@@ -11,7 +11,6 @@ use compass_run_folder::{RunFolder, read_part};
 use compass_types::ids::UnitId;
 use compass_types::intervals::IntervalSet;
 use compass_types::result::SampleResult;
-use prost::Message as _;
 use std::collections::BTreeMap;
 
 /// Samples that are scored at most, so that a leader soon begins; of more no score is shown.
@@ -43,8 +42,7 @@ pub fn show_kept(
     })?;
     for (unit, wanted) in samples {
         if let Some(unit) = plan.unit(*unit) {
-            let report = report(folder, unit, wanted, &results)?;
-            board.report(unit.id, &report.encode_to_vec());
+            board.report(&report(folder, unit, wanted, &results)?);
         }
     }
     Ok(())
@@ -84,6 +82,7 @@ mod tests {
     use compass_plans::{damaged_run, planned, result};
     use compass_run_folder::write_plan;
     use compass_types::ids::Epoch;
+    use prost::Message as _;
     use std::sync::Arc;
 
     #[test]

@@ -16,7 +16,7 @@ use compass_scheduler::{
     Watch,
 };
 use compass_store::{Keys, Op};
-use compass_types::ids::{ModelId, UnitId, WorkerId};
+use compass_types::ids::{ModelId, WorkerId};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
@@ -30,8 +30,8 @@ pub enum FrameContent {
     Nothing,
     /// So many results.
     Results { count: u64 },
-    /// A shard report, encoded.
-    Report { unit: UnitId, report: Vec<u8> },
+    /// A shard report.
+    Report { report: Box<v1::ShardReport> },
     /// Reason for which the worker cannot begin yet; empty where there is nothing.
     Waiting { reason: String },
     /// The worker has room for more: it wants more than before, or gave a grant back. A report ends a grant as well.
@@ -253,11 +253,11 @@ impl Leader {
                 self.apply(now, Event::Heartbeat { worker: worker.clone() }, out);
             }
             Parsed::Results(handed) => heard = self.results(now, &worker, handed, out),
-            Parsed::Report { grant, unit, samples, busy_ms, report } => {
+            Parsed::Report { grant, unit, samples, busy_ms, bytes, report } => {
                 if self.may_report(now, &worker, &grant, unit, out) {
-                    heard = FrameContent::Report { unit, report: report.clone() };
+                    heard = FrameContent::Report { report };
                     self.ends_right(&worker, &grant);
-                    let event = Event::Report { worker: worker.clone(), grant, unit, samples, busy_ms, report };
+                    let event = Event::Report { worker: worker.clone(), grant, unit, samples, busy_ms, report: bytes };
                     self.apply(now, event, out);
                 }
             }
