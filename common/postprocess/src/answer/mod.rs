@@ -2,6 +2,11 @@
 //!
 //! Here are the parts that its tiers are made of.
 
+mod boxes;
 mod dress;
 mod folded;
+mod letters;
+mod math;
 mod number;
+mod options_list;
+mod text;
