@@ -33,6 +33,7 @@ pub mod thinking;
 mod words;
 
 pub use agieval::agieval_math;
+pub use answer::{AnswerKind, FoundAnswer, FoundBy};
 pub use apply::{apply_all, nothing_found};
 pub use bbeh::{bbeh_freeform, bbeh_mcq};
 pub use boxed::{boxed_answer, last_boxed, unwrapped_boxed_answer};

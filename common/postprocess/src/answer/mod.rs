@@ -3,10 +3,16 @@
 //! Here are the parts that its tiers are made of.
 
 mod boxes;
+mod candidate;
 mod dress;
 mod folded;
+mod found;
+mod kinds;
 mod letters;
+mod markers;
 mod math;
 mod number;
 mod options_list;
 mod text;
+
+pub use found::{AnswerKind, FoundAnswer, FoundBy};

@@ -1,0 +1,265 @@
+//! Values of each kind at the head of a text: behind a marker, or all of a box, a tag or a line.
+
+use super::candidate::{Read, Reading};
+use super::dress::{Denial, denial, head, undress};
+use super::folded::{after_closers, constant, ends_clause, is_latin, sentence};
+use super::found::AnswerKind;
+use super::letters::letters_at;
+use super::math::{self, formula_at, spelt};
+use super::number::{Number, number_at};
+use super::options_list::begins_list;
+use super::text::{self, phrase_at};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Extent of a text that may hold a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Its head alone.
+    Head,
+    /// Its head, or else its first sentence.
+    Sentence,
+    /// All of it: a box, a tag, a line.
+    Whole,
+}
+
+/// Reads a value of `kind`; `None` where the text holds no value.
+pub(super) fn read<'t>(text: &'t str, kind: &AnswerKind, extent: Extent) -> Option<Read<'t>> {
+    let inner = head(text);
+    match denial(inner) {
+        Some(Denial::Excludes(instead)) if *kind != AnswerKind::Text => value(instead?, kind, Extent::Head),
+        Some(Denial::Excludes(_)) if extent != Extent::Whole => None,
+        Some(Denial::Nothing) if matches!(kind, AnswerKind::Choice { .. }) => {
+            Some(Read { reading: Reading::Nothing, rest: inner })
+        }
+        Some(Denial::Nothing)
+            if *kind == AnswerKind::Number || *kind == AnswerKind::Math && extent != Extent::Whole =>
+        {
+            other(sentence(inner))
+        }
+        _ => value(text, kind, extent),
+    }
+}
+
+fn value<'t>(text: &'t str, kind: &AnswerKind, extent: Extent) -> Option<Read<'t>> {
+    match kind {
+        AnswerKind::Choice { options } => choice(text, options.as_str(), extent),
+        AnswerKind::Number => number(text, extent),
+        AnswerKind::Math => formula(text, extent),
+        AnswerKind::Text => words(text, extent),
+    }
+}
+
+fn valid<'t>(text: impl Into<String>, rest: &'t str) -> Option<Read<'t>> {
+    Some(Read { reading: Reading::Valid { text: text.into(), outside: false }, rest })
+}
+
+fn other(text: &str) -> Option<Read<'_>> {
+    let text = text::tidy(text);
+    let is_short = !text.is_empty() && text.len() <= text::LONGEST;
+    is_short.then(|| Read { reading: Reading::Other(text.to_owned()), rest: "" })
+}
+
+fn choice<'t>(text: &'t str, options: &str, extent: Extent) -> Option<Read<'t>> {
+    let inner = head(text);
+    if begins_list(inner, options) {
+        return None;
+    }
+    let before = &text[..text.len() - inner.len()];
+    let found = letters_at(inner, before, options);
+    if let Some(found) = found {
+        return Some(Read {
+            reading: Reading::Valid { text: found.letters, outside: found.outside },
+            rest: found.rest,
+        });
+    }
+    let closing = (extent != Extent::Head).then(|| closing_option(sentence(text), options)).flatten();
+    match closing {
+        Some(letter) => valid(letter, ""),
+        None if extent == Extent::Whole => other(inner),
+        None => None,
+    }
+}
+
+/// Returns the option that a sentence ends with: `option B`, `(B)`, `**B**`.
+pub(super) fn closing_option(sentence: &str, options: &str) -> Option<char> {
+    static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
+            r#"(?:(?i:option|choice|letter|选项|选)\s*[(\[*"']*|[(\[]\**|\*\*\(?|\bis\s+)([A-Za-z0-9])[)\]*"'.]*\s*$"#,
+        )
+    });
+    let letter = CLOSING.captures(sentence)?[1].chars().next()?;
+    [letter, letter.to_ascii_uppercase()].into_iter().find(|c| options.contains(*c))
+}
+
+/// Text behind a number that is a part of something longer: an operator, a range, a symbol.
+static LONGER: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r"(?i)^(?:[\s)}$]*(?:(?:[+×÷^−]|\\(?:times|div|cdot|pm)\b)\s*[{(\\]?-?[\da-z$\\]|\*\s?\d|[-–]\s*[$\\(]?\d|=|<|:\d|\\(?:sqrt|pi)|[π√])|[xyzni](?:[^a-z]|$)|\([a-z\d][-+)*]|\s*(?:to|~|至|到)\s*[$€£]?\d|\s*[a-z]+\s+and\s+\d|\s*[a-z/]{1,8}\s*[*×+÷]\s*\d)",
+    )
+});
+/// A degree sign, which is no power.
+static DEGREE: LazyLock<Regex> = LazyLock::new(|| constant(r"^\s*\^\{?\\circ"));
+
+fn number(text: &str, extent: Extent) -> Option<Read<'_>> {
+    let inner = head(text);
+    let clause = if extent == Extent::Whole { inner } else { sentence(inner) };
+    let Some(found) = number_at(inner) else {
+        return match extent {
+            Extent::Head => None,
+            Extent::Sentence => {
+                clause_number(clause).map(|found| Read { reading: number_reading(found.text), rest: "" })
+            }
+            Extent::Whole => equals(clause).map_or_else(|| other(clause), |found| valid(found, "")),
+        };
+    };
+    if is_longer(found.rest) {
+        return equals(clause).map_or_else(|| other(clause), |found| valid(found, ""));
+    }
+    if is_list(found.rest) { other(clause) } else { valid(found.text, found.rest) }
+}
+
+fn number_reading(text: String) -> Reading {
+    Reading::Valid { text, outside: false }
+}
+
+fn is_longer(rest: &str) -> bool {
+    LONGER.is_match(rest) && !DEGREE.is_match(rest)
+}
+
+/// Returns `true` if another number of a list follows: `,2`, `, 7.`, ` or 7`.
+fn is_list(rest: &str) -> bool {
+    let inner = after_closers(rest);
+    if let Some(next) = inner.strip_prefix(',').filter(|next| next.starts_with(|c: char| c.is_ascii_digit())) {
+        return !next.is_empty();
+    }
+    let next = inner.strip_prefix([',', '、']).unwrap_or(inner).trim_start_matches(' ');
+    let word = super::dress::strip_word(next, &["and", "or"]).or_else(|| next.strip_prefix(['和', '或', '与']));
+    let next = word.unwrap_or(next);
+    next.len() < inner.len() && number_at(undress(next)).is_some_and(|found| ends_clause(found.rest))
+}
+
+/// Returns the number behind the last `=` of a clause.
+fn equals(clause: &str) -> Option<String> {
+    let found = number_at(head(clause.rsplit_once('=')?.1))?;
+    (!is_longer(found.rest) && !is_list(found.rest)).then_some(found.text)
+}
+
+/// Returns the number of a clause: one that is bold, one behind `=`, the only amount of money, or the last that is no reason, no part of a
+/// whole and no circumstance.
+pub(super) fn clause_number(clause: &str) -> Option<Number<'_>> {
+    static BOLD: LazyLock<Regex> = LazyLock::new(|| constant(r"\*\*([^*\n]{1,60})\*\*"));
+    static MONEY: LazyLock<Regex> = LazyLock::new(|| constant(r"[$€£¥￥]\s?\d"));
+    static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
+        constant(concat!(
+            r"(?i)\([^()]*\)|\b(?:because|since|given that)\b.*|因为.*",
+            r"|\b(?:(?:out )?of|in|after|for|per|at|over|within|during|from|than|by)\s+(?:the\s+|each of the\s+|about\s+)?[$€£]?\d[\d,]*(?:\.\d+)?",
+        ))
+    });
+    let bold = BOLD.captures_iter(clause).filter_map(|bold| number_at(head(bold.get(1)?.as_str()))).last();
+    let computed = || Some(Number { text: equals(clause)?, rest: "" });
+    let mut money = MONEY.find_iter(clause);
+    let amount =
+        money.next().filter(|_| money.next().is_none()).and_then(|amount| number_at(&clause[amount.start()..]));
+    let plain = ASIDE.replace_all(clause, " ");
+    let kept = || numbers(&plain).pop().map(|found| Number { text: found.text, rest: "" });
+    bold.or_else(computed).or(amount).or_else(kept).or_else(|| numbers(clause).pop())
+}
+
+/// Finds numbers that stand alone in a text: not in words, in names of steps, or in numbers of lists.
+pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
+    static LABEL: LazyLock<Regex> =
+        LazyLock::new(|| constant(r"(?i)(?:\b(?:step|part|question|case|option|figure|equation|section)\s*|第)$"));
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(step) = text[at..].find(|c: char| c.is_ascii_digit()) {
+        at += step;
+        let before = &text[..at];
+        let stem = before.trim_end_matches(['$', '\\', '€', '£', '¥', '￥', '.']);
+        let subtracts = |left: &&str| {
+            left.ends_with(char::is_alphanumeric) || left.trim_end().ends_with(|c: char| c.is_ascii_digit() || c == ')')
+        };
+        let signed = stem.strip_suffix(['-', '−']).filter(|left| !subtracts(left));
+        let start = signed.unwrap_or(stem).len();
+        let is_word = text[..start].ends_with(|c: char| is_latin(c) || c == '_' || c.is_ascii_digit());
+        let read = number_at(&text[start..]).or_else(|| number_at(&text[at..]));
+        let Some(number) = read else { break };
+        let end = text.len() - number.rest.len();
+        let is_first = text[..start].trim_end_matches(['*', '#', ' ', '(']).is_empty()
+            || text[..start].trim_end_matches(['*', ' ']).ends_with('\n');
+        let is_item = is_first
+            && number.rest.starts_with([')', '.'])
+            && number.rest[1..].starts_with(' ')
+            && number.rest.trim().len() > 1;
+        at = end.max(at + 1);
+        if !is_word && !is_item && !LABEL.is_match(super::folded::ending(before, 12)) {
+            found.push(number);
+        }
+    }
+    found
+}
+
+fn formula(text: &str, extent: Extent) -> Option<Read<'_>> {
+    if extent == Extent::Whole {
+        let content = math::tidy(text);
+        let is_short = !content.is_empty() && content.len() <= math::LONGEST;
+        return is_short.then(|| valid(spelt(content), "")).flatten();
+    }
+    let few_words = |phrase: &&str| phrase.split_whitespace().count() <= 5;
+    formula_at(text).map_or_else(|| phrase_at(text).filter(few_words).and_then(other), |found| valid(spelt(found), ""))
+}
+
+fn words(text: &str, extent: Extent) -> Option<Read<'_>> {
+    let found = match extent {
+        Extent::Whole => Some(text::tidy(text)).filter(|inside| inside.len() <= text::LONGEST && !inside.is_empty()),
+        Extent::Head | Extent::Sentence => phrase_at(text),
+    };
+    found.and_then(|found| valid(found, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(read: Option<Read<'_>>) -> String {
+        match read.map(|read| read.reading) {
+            Some(Reading::Valid { text, .. }) => text,
+            Some(Reading::Other(text)) => format!("other {text}"),
+            Some(Reading::Nothing) => "nothing".into(),
+            None => String::new(),
+        }
+    }
+
+    #[test]
+    fn numbers_and_what_is_longer() {
+        for (written, value) in [
+            (" 18.", "18"),
+            (" $18 per day", "18"),
+            (" 18** because", "18"),
+            (" 16 - 3 = 13 eggs", "13"),
+            (" 18 - that is", "18"),
+            (" 5-7", "other 5-7"),
+            (" 5 or 7", "other 5 or 7"),
+            (" 5, 7", "other 5, 7"),
+            (" 5, since 7 is", "5"),
+            (" 3:20", "other 3:20"),
+            (" 2x", "other 2x"),
+            (" 2\\pi", "other 2\\pi"),
+            (" 30^\\circ", "30"),
+            (" x = 5", "5"),
+            (" no solution", "other no solution"),
+            (" not 5 but 7", "7"),
+            (" Let's", ""),
+        ] {
+            assert_eq!(text(read(written, &AnswerKind::Number, Extent::Head)), value, "{written}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_clause() {
+        let last = |clause| clause_number(clause).map(|found| found.text);
+        assert_eq!(last("Josh's profit is $200,000 - $130,000 = $70,000").as_deref(), Some("70000"));
+        assert_eq!(last("so she has **18** of 20").as_deref(), Some("18"));
+        assert_eq!(last("Step 3: H2O").as_deref(), None);
+        assert_eq!(last("from 5-3 we lose -2").as_deref(), Some("-2"));
+    }
+}
