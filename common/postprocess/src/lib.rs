@@ -3,7 +3,6 @@
 //! [`Postprocessor`] and [`Filter`] are also the data by which a plan names them with their parameters.
 
 mod agieval;
-#[expect(dead_code, reason = "its tiers are the next step")]
 mod answer;
 mod apply;
 mod arguments;
@@ -33,7 +32,7 @@ pub mod thinking;
 mod words;
 
 pub use agieval::agieval_math;
-pub use answer::{AnswerKind, FoundAnswer, FoundBy};
+pub use answer::{AnswerKind, FoundAnswer, FoundBy, answer};
 pub use apply::{apply_all, nothing_found};
 pub use bbeh::{bbeh_freeform, bbeh_mcq};
 pub use boxed::{boxed_answer, last_boxed, unwrapped_boxed_answer};

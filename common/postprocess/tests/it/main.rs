@@ -3,4 +3,8 @@
 #![warn(clippy::disallowed_methods)]
 
 #[cfg(test)]
+mod answer_cases;
+#[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod postprocess_goldens;
