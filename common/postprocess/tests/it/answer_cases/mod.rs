@@ -1,8 +1,10 @@
 //! Answers as models write them, in English and Chinese, with what a person reads in them.
 
 mod choices;
+mod values;
 
 pub(crate) use choices::CHOICES;
+pub(crate) use values::VALUES;
 
 /// One answer.
 pub(crate) struct Case(
