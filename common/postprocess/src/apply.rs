@@ -5,7 +5,7 @@ use super::*;
 use compass_pyfmt::{NONE, string_literal};
 
 impl Postprocessor {
-    /// Extracts from `text`, byte for byte as OpenCompass's function of that name; `None` where that returns nothing.
+    /// Extracts from `text`, byte for byte as OpenCompass's function of that name where it has one; `None` where that returns nothing.
     ///
     /// # Errors
     /// A pattern of the configuration takes too many steps on this text, or a function of the user's own fails on it.
@@ -66,6 +66,7 @@ impl Postprocessor {
             Self::TriviaqaAnswer => triviaqa(text),
             Self::NqAnswer => nq(text),
             Self::LambadaAnswer => lambada(text),
+            Self::Answer(kind) => answer(text, kind).map(|found| found.text).unwrap_or_default(),
             Self::Interpreted(function) => return function.extract(text),
         }))
     }

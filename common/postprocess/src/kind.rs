@@ -1,5 +1,6 @@
 //! The postprocessor that a data set or a model names, with its parameters.
 
+use super::answer::AnswerKind;
 use super::interpreted::Interpreted;
 use super::option::{FirstOption, Letters};
 use super::pattern::Pattern;
@@ -114,6 +115,8 @@ pub enum Postprocessor {
     NqAnswer,
     /// [`super::lambada`].
     LambadaAnswer,
+    /// [`super::answer()`]: the text of the answer, empty where none is found.
+    Answer(AnswerKind),
     /// A function of the user's own OpenCompass.
     Interpreted(Interpreted),
 }

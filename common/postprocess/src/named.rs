@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::*;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Postprocessors without parameters, by their short names; the first name of each is the one shown.
 const PLAIN: [(&str, Postprocessor); 52] = [
@@ -61,7 +62,8 @@ const PLAIN: [(&str, Postprocessor); 52] = [
 ];
 
 /// Postprocessors with parameters.
-const WITH_PARAMETERS: [&str; 10] = [
+const WITH_PARAMETERS: [&str; 11] = [
+    "answer",
     "first_option",
     "last_option",
     "match_answer_pattern",
@@ -91,6 +93,7 @@ impl Postprocessor {
             return Ok(plain.clone());
         }
         match name.as_str() {
+            "answer" => Ok(Self::Answer(arguments.answer_kind()?)),
             "first_option" => {
                 arguments.only(&["options", "cushion"])?;
                 let options = Letters::new(arguments.text("options", "\"ABCD\"")?)?;
@@ -160,6 +163,26 @@ impl Arguments<'_> {
         }
     }
 
+    /// The kind of answers that `kind` and, of a choice, `options` name.
+    fn answer_kind(&self) -> Result<AnswerKind, NameError> {
+        self.only(&["kind", "options"])?;
+        let kind = self.text("kind", "\"number\"")?;
+        let plain = match kind.as_str() {
+            "choice" => {
+                let options = Letters::new(self.text("options", "\"ABCD\", kind = \"choice\"")?)?;
+                let mut seen = BTreeSet::new();
+                let repeated = options.as_str().chars().find(|letter| !seen.insert(*letter));
+                return repeated
+                    .map_or(Ok(AnswerKind::Choice { options }), |letter| Err(NameError::RepeatedOption(letter)));
+            }
+            "number" => AnswerKind::Number,
+            "math" => AnswerKind::Math,
+            "text" => AnswerKind::Text,
+            _ => return Err(NameError::AnswerKind(kind)),
+        };
+        if self.parameters.contains_key("options") { Err(NameError::OptionsWithoutChoice(kind)) } else { Ok(plain) }
+    }
+
     fn text(&self, key: &'static str, example: &'static str) -> Result<String, NameError> {
         let missing = || NameError::Missing { name: self.name.into(), key, example };
         self.optional_text(key)?.ok_or_else(missing)
@@ -208,6 +231,7 @@ mod tests {
     #[test]
     fn every_name_is_served() {
         let parameters = |name: &str| match name {
+            "answer" => json!({"kind": "choice", "options": "AB"}),
             "first_option" | "last_option" => json!({"options": "AB"}),
             "match_answer_pattern" => json!({"answer_pattern": "(a)"}),
             "think_pred" => json!({"re_pattern": "(a)"}),
@@ -231,6 +255,15 @@ mod tests {
             ("last_option", json!({"options": 5}), "`options` of `last_option` is a text that is not empty"),
             ("last_option", json!({"options": "A]"}), "options are letters or digits such as \"ABCD\", not `A]`"),
             ("first_option", json!({"options": "AB", "cushion": 1}), "`cushion` of `first_option` is true or false"),
+            ("answer", json!({}), "`answer` needs `kind`, as in `{ type = \"answer\", kind = \"number\" }`"),
+            ("answer", json!({"kind": "numbr"}), "`answer` has no kind `numbr`"),
+            ("answer", json!({"kind": "choice", "options": "ABA"}), "option `A` stands twice in `options`"),
+            (
+                "answer",
+                json!({"kind": "choice", "options": "A-D"}),
+                "options are letters or digits such as \"ABCD\", not `A-D`",
+            ),
+            ("answer", json!({"kind": "text", "options": "AB"}), "answers of kind `text` have no `options`"),
             ("xml_tag", json!({"tag": "a"}), "`a` is not a tag: write it with its brackets, as in \"<answer>\""),
             (
                 "mgsm",

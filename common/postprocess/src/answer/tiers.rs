@@ -21,7 +21,7 @@ const RESORT: usize = 16 << 10;
 ///
 /// The last valid candidate counts of the first tier that has one: a box, words that announce an answer, `<answer>`, a last line that is nothing
 /// else, a last resort. What a correction takes back does not count, nor does what a model asks itself next. The time is linear in the length of
-/// the text.
+/// the text. A change of what it reads is a change of scores, and raises the version of compass-eval's evaluators.
 pub fn answer(text: &str, kind: &AnswerKind) -> Option<FoundAnswer> {
     let folded = fold(text);
     let text = behind_thinking(&folded)?;

@@ -4,7 +4,7 @@ use super::answer_cases::{CHOICES, Case, VALUES};
 use compass_postprocess::{AnswerKind, FoundAnswer, Letters, answer};
 use compass_types::seeded::Rng;
 
-fn kind(word: &str) -> AnswerKind {
+pub(crate) fn kind(word: &str) -> AnswerKind {
     match word {
         "number" => AnswerKind::Number,
         "math" => AnswerKind::Math,

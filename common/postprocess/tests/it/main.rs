@@ -7,4 +7,6 @@ mod answer_cases;
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod postprocess_goldens;
