@@ -1,6 +1,7 @@
 //! Tests of the configuration from files on disk to what a person reads.
 
 mod aliyun;
+mod answers;
 mod chat_auto;
 mod circular;
 mod command_line;

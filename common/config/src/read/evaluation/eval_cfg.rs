@@ -17,9 +17,13 @@ pub(crate) static EVAL_CFG: TableKeys = TableKeys {
     title: "`eval_cfg`",
     keys: &[
         key("evaluator", Kind::Named(&EVALUATOR), "[evaluators](evaluators.md)").required(),
-        key("pred_postprocessor", POSTPROCESSOR, "from answer to prediction")
-            .takes("name, table or array of them")
-            .default("none"),
+        key(
+            "pred_postprocessor",
+            POSTPROCESSOR,
+            "from answer to prediction: a [postprocessor](evaluators.md#postprocessors), such as [`answer`](answers.md)",
+        )
+        .takes("name, table or array of them")
+        .default("none"),
         key("dataset_postprocessor", POSTPROCESSOR, "from gold answer to what is compared")
             .takes("name, table or array of them")
             .default("none"),

@@ -4,6 +4,7 @@ use crate::keys::Kind;
 use crate::opencompass;
 use crate::read::fields::one_or_several;
 use crate::report::check::Check;
+use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Table, Value, json};
 use compass_diagnostic::spelling;
 use compass_postprocess::{NameError, Postprocessor};
@@ -70,10 +71,17 @@ fn one(check: &mut Check, key: &str, node: &Node) -> Option<Postprocessor> {
             None
         }
         Err(error) => {
-            check.error(node.span, error.to_string(), None);
+            let span = error.parameter().and_then(|key| parameter_span(node, key)).unwrap_or(node.span);
+            check.error(span, error.to_string(), error.remedy().map(str::to_owned));
             None
         }
     }
+}
+
+/// Place of a parameter's value.
+fn parameter_span(node: &Node, key: &str) -> Option<Span> {
+    let Value::Table(table) = &node.value else { return None };
+    table.get(key).map(|node| node.span)
 }
 
 /// The function of that name in the user's OpenCompass, which is evaluated from its source. Data sets that name it alike have
