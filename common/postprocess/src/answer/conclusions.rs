@@ -1,6 +1,6 @@
 //! Options without a marker: the one that a text concludes with, affirms, or names alone.
 
-use super::dress::head;
+use super::dress::{head, strip_word};
 use super::folded::{WINDOW, after_closers, beginning, constant, ending, ends_clause, sentences};
 use super::found::AnswerKind;
 use super::kinds::closing_option;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 static CONCLUDES: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
-        r"(?:(?i:\b(?:so|therefore|thus|hence|consequently|choose|chose|pick|select|go with|go for|must be|should be|would be|conclude|only|leaving|leaves|guess|it's|it’s|it is))",
+        r"(?:(?i:\b(?:so|therefore|thus|hence|consequently|choose|chose|pick|select|go with|go for|must be|should be|would be|conclude|only|leaving|leaves|guess|would say|i'd say|i’d say|has to be|elimination|it's|it’s|it is))",
         r"(?i:[,:]?\s+(?:it\s+(?:is|must be|has to be)\s+|it's\s+|that\s+|us with\s+|only\s+)?(?:the\s+)?(?:correct\s+)?(?:option|choice|answer|letter)?\s*)",
         r"|(?:所以|因此|综上|应为|应该是|只有|只能是|其实是|实际上是|显然|选择?)[,:]?(?:选项|为|是|选择|选|答案)*\s*)",
         r#"[(\[*"']*([A-Za-z0-9])"#,
@@ -24,7 +24,7 @@ static AFFIRMS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?:^|[^A-Za-z0-9'])([A-Z0-9])(?:",
         r#"[)\]*"'.]*\s+(?:is|seems|appears|looks|must be|would be)\s+(?:(?:the|clearly|definitely|indeed|therefore|thus|most|only)\s+)*"#,
         r"(?:correct|right|true|best|answer|appropriate|accurate|suitable|likely)\b",
-        r"|\s*(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|最|完全|才是|则)?\s*(?:对的|正确|符合|恰当|合适|合理))",
+        r"|\s*(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|最|完全|才是|则)?\s*(?:对的|正确|符合|恰当|合适|合理|√|✓|✔|对(?:[,。;.]|$)))",
     ))
 });
 static MENTIONS: LazyLock<Regex> = LazyLock::new(|| {
@@ -35,7 +35,7 @@ pub(super) static WITHDRAWN: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r#"(?i)^[)\]*"'”’」\s]*(?:\?|(?:(?:is|was|are|were|seems|looks|would be|can be|cannot be)\s+)?(?:clearly |definitely |also )?"#,
         r"(?:wrong|incorrect|not correct|not right|not the |mistaken|ruled out|eliminated|excluded)",
-        r"|(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|也|都|显然|明显)*(?:不对|不正确|错误|错的|有误|不符合|不成立|排除))",
+        r"|(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|也|都|显然|明显)*(?:不对|不正确|错误|错的|有误|不符合|不成立|排除|还是))",
     ))
 });
 /// Words before an option that exclude it.
@@ -55,7 +55,9 @@ struct Named {
 pub(super) fn concluded(text: &str, kind: &AnswerKind) -> Option<String> {
     let options = kind.options();
     let concludes = |named: &Named| {
-        ends_clause(&text[named.end..]) || AFFIRMS.is_match(beginning(&text[named.end.saturating_sub(1)..], 60))
+        let rest = &text[named.end..];
+        let goes_with = strip_word(rest.trim_start_matches(' '), &["because", "since", "as", "it"]).is_some();
+        goes_with || ends_clause(rest) || AFFIRMS.is_match(beginning(&text[named.end.saturating_sub(1)..], 60))
     };
     let conclusion = named(&CONCLUDES, text, options).into_iter().rfind(concludes);
     if let Some(found) = conclusion {

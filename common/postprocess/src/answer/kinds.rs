@@ -168,8 +168,9 @@ pub(super) fn clause_number(clause: &str) -> Option<Number<'_>> {
 
 /// Finds numbers that stand alone in a text: not in words, in names of steps, or in numbers of lists.
 pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
-    static LABEL: LazyLock<Regex> =
-        LazyLock::new(|| constant(r"(?i)(?:\b(?:step|part|question|case|option|figure|equation|section)\s*|第)$"));
+    static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+        constant(r"(?i)(?:\b(?:step|part|question|case|option|figure|equation|section|not)\s*|第|不是|并非)$")
+    });
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(step) = text[at..].find(|c: char| c.is_ascii_digit()) {
         at += step;

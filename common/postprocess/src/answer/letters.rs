@@ -122,6 +122,8 @@ pub(super) fn joined<'t>(rest: &'t str, options: &str) -> Option<(char, &'t str)
     let word = strip_word(next, &["and", "or"]).or_else(|| next.strip_prefix(['和', '或', '与', '及']));
     let next = word.or(comma.map(|_| next))?;
     let next = undress(next);
+    let noun = strip_word(next, &["option", "choice"]).or_else(|| next.strip_prefix("选项"));
+    let next = undress(noun.unwrap_or(next));
     let letter = next.chars().next().filter(|c| options.contains(*c))?;
     let after = &next[letter.len_utf8()..];
     stands_alone(letter, after, false).then_some((letter, after))

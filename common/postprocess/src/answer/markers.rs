@@ -24,7 +24,7 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?-u:\b)(?:correct|right|best|appropriate|suitable|final)\s{1,3}(?:option|choice|statement|one|response|selection|result)(?-u:\b)",
         r"|####|答案|(?:^|[\n。])\s{0,3}\**答:",
         r"|(?:只有|因此|所以|综上|应选?|选择|故选?|正确(?:的)?是)\s{0,2}选项",
-        r"|(?:^|[\s,。;:故应可只题我并能则以此])选择?",
+        r"|(?:^|[\s,。;:故应可只题我并能则以此为当该会要])选择?",
         r"|选项(?:是|为|:)|(?:不?正确|错误)的?(?:选项|说法|叙述|描述|结论|一项)?(?:是|为|:)|(?:最终)?结果(?:是|为|:)",
     ))
 });

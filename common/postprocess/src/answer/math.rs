@@ -52,9 +52,11 @@ pub(super) fn last_between_marks(text: &str) -> Option<&str> {
 fn plain(text: &str) -> Option<&str> {
     let clause = sentence(text);
     let mut end = 0;
-    for word in clause.split_inclusive(char::is_whitespace) {
+    let mut words = clause.split_inclusive(char::is_whitespace).peekable();
+    while let Some(word) = words.next() {
         let bare = word.trim();
-        if !looks_like(bare.trim_end_matches([',', ':', '*', '.'])) && !bare.is_empty() {
+        let joins = ["or", "and"].contains(&bare) && words.peek().is_some_and(|next| is_expression(next));
+        if !joins && !is_expression(bare) && !bare.is_empty() {
             break;
         }
         end += word.len();
@@ -66,6 +68,10 @@ fn plain(text: &str) -> Option<&str> {
     let is_article = ["a", "A", "I"].contains(&found) && !clause[end..].trim().is_empty();
     (!found.is_empty() && !is_article && found.chars().any(|c| c.is_alphanumeric() || c == '∞' || c == '∅'))
         .then_some(found)
+}
+
+fn is_expression(word: &str) -> bool {
+    looks_like(word.trim().trim_end_matches([',', ':', '*', '.']))
 }
 
 /// Returns `true` for what looks like an expression: commands, symbols of one letter, numbers, operators.

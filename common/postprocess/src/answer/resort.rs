@@ -50,15 +50,19 @@ pub(super) fn line_answer(line: &str, text: &str, kind: &AnswerKind) -> Option<S
 
 /// Reads `C`, `**(C)**`, and `C. Paris` where no other line is an option.
 fn option_line(line: &str, text: &str, options: &str) -> Option<String> {
+    let labelled = line.rsplit_once(':').filter(|(label, _)| label.len() <= 24).map_or(line, |(_, value)| value);
     let inner = head(line);
     let before = &line[..line.len() - inner.len()];
-    let found = letters_at(inner, before, options)?;
+    let found = letters_at(inner, before, options).or_else(|| letters_at(head(labelled), " ", options))?;
     let rest = after_closers(found.rest).trim();
     if rest.trim_matches(|c: char| c.is_ascii_punctuation() || c == '。').is_empty() {
         return Some(found.letters);
     }
     let begins = undress(line) == inner && joined(found.rest, options).is_none();
-    let has_text = begins && found.rest.starts_with(['.', ')', ':', '、', ']']) && line.len() <= LONGEST_OPTION;
+    let reasons =
+        [", because", " because", ", since", ", as ", ",因为"].iter().any(|reason| found.rest.starts_with(reason));
+    let is_labelled = found.rest.starts_with(['.', ')', ':', '、', ']']);
+    let has_text = begins && (is_labelled || reasons) && line.len() <= LONGEST_OPTION;
     let lines: Vec<&str> = text.lines().collect();
     (has_text && !is_item(line, &lines, options)).then_some(found.letters)
 }
