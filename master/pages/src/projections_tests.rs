@@ -18,7 +18,6 @@ use compass_scheduler::{Barred, Progress, Shortage};
 use compass_settings::{LeftOut, LeftOutKind};
 use compass_store::LeadershipStatus;
 use compass_types::ids::{Digest, Epoch, ModelId, WorkerId};
-use prost::Message as _;
 use serde::Serialize;
 use serde_json::json;
 use std::time::Duration;
@@ -113,7 +112,7 @@ fn record() -> RunFacts {
             engine_deaths: 1,
             ..v1::ShardReport::default()
         };
-        let _ = facts.report(&worker(name), &report.encode_to_vec());
+        let _ = facts.report(&worker(name), report);
     }
     facts.ended(&near);
     facts.count(&counters(), 1, LASTED);

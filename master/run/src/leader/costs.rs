@@ -52,14 +52,16 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_types::result::{Finish, Generation, Outcome, PromptFit};
+    use compass_types::result::{Finish, Generation, Outcome, PromptFit, ThinkingEnd, Thought};
 
     #[test]
     fn a_model_that_has_spent_its_money_is_named_once() {
         let price = Price { input: 1000.0, output: 2000.0 };
         let account = Account { price, most: 0.05, spent: 0.0, is_told: false };
         let mut costs = Costs(BTreeMap::from([(ModelId(1), account)]));
-        let generation = Generation { text: String::new(), tokens: 5, finish: Finish::Stop };
+        // Thinking is paid for too.
+        let thinking = Some(Thought { text: String::new(), tokens: 2, end: ThinkingEnd::Closed });
+        let generation = Generation { thinking, ..Generation::new("", 3, Finish::Stop) };
         let fit = PromptFit { tokens: 10, ..PromptFit::default() };
         let result = SampleResult { index: 0, fit, outcome: Outcome::Generated(vec![generation]) };
         for _ in 0..2 {

@@ -236,7 +236,8 @@ impl Play<'_> {
             held.running = 0;
         }
         worker.held.retain(|held| !held.waiting.is_empty() || held.running > 0);
-        let handed = |index: u32| Handed { index, result: index.to_le_bytes().to_vec(), device: DeviceType::Cpu };
+        let handed =
+            |index: u32| Handed { index, result: index.to_le_bytes().to_vec(), failed: false, device: DeviceType::Cpu };
         let samples = samples.into_iter().map(handed).collect();
         self.after(LATENCY_MS, Next::Heard(Event::Results { worker: name(at), grant, unit, samples }));
         self.begin(at);

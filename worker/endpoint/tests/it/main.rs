@@ -26,7 +26,16 @@ impl Served {
     fn new(endpoint: &openai::Endpoint, api: EndpointApi) -> Self {
         let budget = EndpointBudget { max_concurrency: 1, ..EndpointBudget::default() };
         let (url, model) = (endpoint.url(), "tiny".to_owned());
-        let asked = Endpoint { url, model, api, key: None, headers: BTreeMap::new(), body: Default::default(), scores: false, budget };
+        let asked = Endpoint {
+            url,
+            model,
+            api,
+            key: None,
+            headers: BTreeMap::new(),
+            body: Default::default(),
+            scores: false,
+            budget,
+        };
         let plan = ModelPlan { endpoint: Some(asked), ..ModelPlan::new("served", ModelKind::Endpoint, "") };
         Self { engine: load(&plan, &|why| panic!("not reached: {why}")).unwrap(), api }
     }
