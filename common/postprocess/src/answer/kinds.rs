@@ -157,13 +157,21 @@ pub(super) fn clause_number(clause: &str) -> Option<Number<'_>> {
         ))
     });
     let bold = BOLD.captures_iter(clause).filter_map(|bold| number_at(head(bold.get(1)?.as_str()))).last();
-    let computed = || Some(Number { text: equals(clause)?, rest: "" });
+    if bold.is_some() {
+        return bold;
+    }
+    if let Some(text) = equals(clause) {
+        return Some(Number { text, rest: "" });
+    }
     let mut money = MONEY.find_iter(clause);
-    let amount =
-        money.next().filter(|_| money.next().is_none()).and_then(|amount| number_at(&clause[amount.start()..]));
+    if let (Some(amount), None) = (money.next(), money.next()) {
+        return number_at(&clause[amount.start()..]);
+    }
     let plain = ASIDE.replace_all(clause, " ");
-    let kept = || numbers(&plain).pop().map(|found| Number { text: found.text, rest: "" });
-    bold.or_else(computed).or(amount).or_else(kept).or_else(|| numbers(clause).pop())
+    match numbers(&plain).pop() {
+        Some(found) => Some(Number { text: found.text, rest: "" }),
+        None => numbers(clause).pop(),
+    }
 }
 
 /// Finds numbers that stand alone in a text: not in words, in names of steps, or in numbers of lists.

@@ -71,15 +71,15 @@ fn currency(text: &str) -> &str {
     CURRENCIES.iter().find_map(|currency| text.strip_prefix(currency)).unwrap_or(text).trim_start_matches(' ')
 }
 
-fn run(text: &str) -> (&str, &str) {
+fn digit_run(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
 /// Reads digits with groups and a decimal point; a comma between other groups than thousands ends them.
 fn digits(text: &str) -> Option<(Digits, &str)> {
-    let (first, rest) = run(text);
+    let (first, rest) = digit_run(text);
     if first.is_empty() {
-        let (fraction, rest) = run(rest.strip_prefix('.')?);
+        let (fraction, rest) = digit_run(rest.strip_prefix('.')?);
         return (!fraction.is_empty()).then(|| (Digits { whole: "0".into(), fraction: fraction.into() }, rest));
     }
     if let Some(found) = with_points(text) {
@@ -87,7 +87,7 @@ fn digits(text: &str) -> Option<(Digits, &str)> {
     }
     let grouped = THOUSANDS.iter().find_map(|separator| groups(first, rest, separator)).or_else(|| indian(first, rest));
     let (whole, rest) = grouped.unwrap_or_else(|| (first.to_owned(), rest));
-    let (fraction, rest) = match rest.strip_prefix('.').map(run) {
+    let (fraction, rest) = match rest.strip_prefix('.').map(digit_run) {
         Some((fraction, rest)) if !fraction.is_empty() => (fraction, rest),
         _ => ("", rest),
     };
@@ -97,7 +97,7 @@ fn digits(text: &str) -> Option<(Digits, &str)> {
 /// Reads `,234,567` behind up to three digits.
 fn groups<'t>(first: &str, mut rest: &'t str, separator: &str) -> Option<(String, &'t str)> {
     let mut whole = first.to_owned();
-    while let Some((group, after)) = rest.strip_prefix(separator).map(run) {
+    while let Some((group, after)) = rest.strip_prefix(separator).map(digit_run) {
         if group.len() != 3 {
             break;
         }
@@ -111,7 +111,7 @@ fn groups<'t>(first: &str, mut rest: &'t str, separator: &str) -> Option<(String
 fn indian<'t>(first: &str, mut rest: &'t str) -> Option<(String, &'t str)> {
     let mut whole = first.to_owned();
     // More digits than any amount has.
-    while let Some((group, after)) = rest.strip_prefix(',').map(run).filter(|_| whole.len() < 20) {
+    while let Some((group, after)) = rest.strip_prefix(',').map(digit_run).filter(|_| whole.len() < 20) {
         match group.len() {
             2 => (whole, rest) = (whole + group, after),
             3 if whole.len() > first.len() && first.len() <= 2 => return Some((whole + group, after)),
@@ -123,9 +123,9 @@ fn indian<'t>(first: &str, mut rest: &'t str) -> Option<(String, &'t str)> {
 
 /// Reads `1.234.567` and `1.234,56`; `1.234` is a decimal.
 fn with_points(text: &str) -> Option<(Digits, &str)> {
-    let (first, rest) = run(text);
+    let (first, rest) = digit_run(text);
     let (whole, rest) = groups(first, rest, ".")?;
-    let (fraction, after) = rest.strip_prefix(',').map(run).unwrap_or(("", rest));
+    let (fraction, after) = rest.strip_prefix(',').map(digit_run).unwrap_or(("", rest));
     let is_decimal = (1..=2).contains(&fraction.len());
     let several = whole.len() - first.len() >= 6;
     if is_decimal {
@@ -136,7 +136,7 @@ fn with_points(text: &str) -> Option<(Digits, &str)> {
 
 /// Reads the denominator of `3/4`.
 fn slash(rest: &str) -> Option<(&str, &str)> {
-    let (below, rest) = run(rest.trim_start_matches(' ').strip_prefix('/')?.trim_start_matches(' '));
+    let (below, rest) = digit_run(rest.trim_start_matches(' ').strip_prefix('/')?.trim_start_matches(' '));
     let is_zero = below.bytes().all(|digit| digit == b'0');
     (!is_zero && !rest.starts_with('/')).then_some((below, rest))
 }
@@ -153,7 +153,7 @@ fn latex_fraction(text: &str) -> Option<Number<'_>> {
 fn argument(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('{') {
         Some(inner) => {
-            let (number, rest) = run(inner);
+            let (number, rest) = digit_run(inner);
             Some((number, rest.strip_prefix('}')?)).filter(|(number, _)| !number.is_empty())
         }
         None => text.bytes().next().filter(u8::is_ascii_digit).map(|_| text.split_at(1)),
@@ -184,7 +184,7 @@ fn power_of_ten(rest: &str) -> (i32, &str) {
                 (power.starts_with(['-', '−']), power.trim_start_matches(['-', '−', '+']))
             }
         };
-        let (digits, after) = run(digits);
+        let (digits, after) = digit_run(digits);
         let power: i32 = digits.parse().ok()?;
         let power = if sign { -power } else { power };
         Some((power, after.strip_prefix('}').unwrap_or(after)))

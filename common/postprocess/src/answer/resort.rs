@@ -136,13 +136,17 @@ pub(super) fn last_phrase(text: &str) -> Option<String> {
     static IS: LazyLock<Regex> = LazyLock::new(|| constant(r"\b(?:is|are|was|were)\s+|是|为"));
     static DECIDED: LazyLock<Regex> =
         LazyLock::new(|| constant(r"(?i)^\W*(yes|no|true|false|是的|不是|对|错)(?:[\s,.!。]|$)"));
-    let first = text.lines().find(|line| !line.trim().is_empty())?;
-    let decided = DECIDED.captures(first).map(|found| found[1].to_owned());
-    let line = || phrase_line(first).filter(|_| text.trim().contains('\n'));
+    let first = text.lines().find(|line| !line.trim().is_empty()).filter(|_| !declines(text))?;
+    if let Some(decided) = DECIDED.captures(first) {
+        return Some(decided[1].to_owned());
+    }
+    if let Some(line) = phrase_line(first).filter(|_| text.trim().contains('\n')) {
+        return Some(line);
+    }
     let last = *sentences(text).last()?;
-    let bold = || {
-        BOLD.captures_iter(last).last().map(|bold| text::tidy(bold.get(1).map_or("", |bold| bold.as_str())).to_owned())
-    };
-    let said = || IS.find_iter(last).last().and_then(|verb| phrase_at(&last[verb.end()..])).map(str::to_owned);
-    decided.or_else(line).or_else(bold).or_else(said).filter(|_| !declines(text))
+    if let Some(bold) = BOLD.captures_iter(last).last() {
+        return Some(text::tidy(&bold[1]).to_owned());
+    }
+    let verb = IS.find_iter(last).last()?;
+    phrase_at(&last[verb.end()..]).map(str::to_owned)
 }
