@@ -34,7 +34,7 @@ impl FileFault {
     }
 }
 
-/// Why there is no template to use.
+/// Reason that there is no template to use.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTemplate {
     /// The model's files have none: it is a base model, or its template must be given.
@@ -119,7 +119,7 @@ pub fn special_tokens(directory: &Path) -> Map<String, Value> {
     fields.into_iter().filter_map(token).collect()
 }
 
-/// Reads a JSON file, as leniently as config.json; `None` if there is none.
+/// Reads a JSON file, as leniently as config.json; `None` if it does not exist.
 fn json(path: &Path) -> Result<Option<Value>, FileFault> {
     match regular_file::read(path, regular_file::SMALL) {
         Ok(bytes) => {

@@ -100,7 +100,7 @@ pub(crate) fn power_z() -> f64 {
 /// Compares a metric.
 ///
 /// # Errors
-/// Why it cannot be compared, in words.
+/// Reason that it cannot be compared, in words.
 pub(crate) fn estimate(a: &Values<'_>, b: &Values<'_>, setting: Setting<'_>) -> Result<Estimate, &'static str> {
     match (&a.form, &b.form) {
         (Form::None(why), _) | (_, Form::None(why)) => Err(why),

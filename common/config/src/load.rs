@@ -81,7 +81,7 @@ pub fn load_authority(path: Option<&Path>, home: Option<PathBuf>) -> Result<Auth
 /// is looked at: its models may be gone.
 ///
 /// # Errors
-/// What is wrong with these data sets, such as a file that is no longer there.
+/// Returns what is wrong with these data sets: a file that is no longer there, say.
 pub fn load_datasets(path: &Path, is_asked: impl Fn(&str) -> bool) -> Result<Vec<DatasetConfig>, Diagnostics> {
     let mut check = Check::new(None);
     let tables = include::read(&mut check, path).map(|(table, _)| table);

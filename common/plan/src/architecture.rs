@@ -65,7 +65,7 @@ const USUAL: &str = "ForCausalLM";
 /// `LlamaModel`, the one of `model_type`, as transformers' `AutoModelForCausalLM` does.
 ///
 /// # Errors
-/// What was asked for and what is supported, in words.
+/// Returns what was asked for and what is supported, in words.
 pub fn supported(architectures: &[String], model_type: Option<&str>) -> Result<&'static str, String> {
     let by_name = |name: &String| ARCHITECTURES.iter().find(|(known, _)| known == name);
     let found = architectures.iter().find_map(by_name).or_else(|| {

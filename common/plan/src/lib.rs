@@ -33,7 +33,7 @@ pub use endpoint::{
 };
 pub use generation::{ChatMode, Decoding, GenSpec};
 pub use generation_defaults::GenerationDefaults;
-pub use head::{DatasetPlan, PLAN_FORMAT, PartRef, Plan, Unit};
+pub use head::{DatasetPlan, FORMAT_OF_THINKING, OLDEST_PLAN_FORMAT, PLAN_FORMAT, PartRef, Plan, Unit};
 pub use layout::{found_part, head_path, pack, part_path, read_plan_file, tasks_path, unpack};
 pub use program::{Program, Stage};
 pub use sample::{Body, ChatTurn, OptionPrompt, OptionText, Part, Sample};

@@ -1,4 +1,4 @@
-//! How much a comparison can see, and how many pairs it would take.
+//! Size of the difference that a comparison can see, and the number of pairs that it would take.
 
 /// The smallest difference of paired shares that McNemar's test finds with the power of `z_power` (0.8416 for 80 %) at the level
 /// of `z_level` (1.96 for 5 %), of `pairs` pairs of which a share `discordance` differs (Connor, Biometrics 43, 1987). `None`

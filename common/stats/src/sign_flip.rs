@@ -12,7 +12,7 @@ const DRAWN_UP_TO: usize = 20_000;
 /// Sums that are this close to what was observed, as a share of it, count as equal: they differ by rounding alone.
 const EQUAL: f64 = 1e-12;
 
-/// How a p-value was found.
+/// Way in which a p-value was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SignFlip {
     /// Over all assignments of signs.

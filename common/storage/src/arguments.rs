@@ -7,7 +7,7 @@ use crate::variables::Variables;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Where object stores are, and where what is fetched lies.
+/// Places of object stores, and of what is fetched.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageArguments {
     /// The file with the profiles of `profile:s3://...` [default: petreloss.conf in the home directory]

@@ -8,7 +8,7 @@ use super::pins::{found_again, recorded_pin};
 use compass_common::encode::{self, EncodeError};
 use compass_ledger::{Kind, Ledger, LedgerError, TornEnd};
 use compass_plan::weights::Pin;
-use compass_plan::{Dtype, Endpoint, ModelPlan, Part, Plan, Sample, Unit};
+use compass_plan::{Dtype, Endpoint, FORMAT_OF_THINKING, ModelPlan, NumericProfile, Part, Plan, Sample, Unit};
 use compass_run_folder::{PlanError, Planned, RunFolder, read_part};
 use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, ModelId, UnitId};
@@ -115,8 +115,12 @@ impl EarlierRun {
         let why = |model: &ModelPlan| {
             let (at, _) = self.plan.models().find(|(_, other)| is_same_but_for_weights(other, model))?;
             let difference = match (self.pins.get(&at), &model.pin) {
-                (Some(before), Some(now)) => before.difference(now)?,
+                (Some(before), Some(now)) if before.difference(now).is_some() => before.difference(now)?,
                 (None, _) if model.has_weights() && self.has_results(at) => "its weights were not recorded".to_owned(),
+                _ if self.has_other_texts(at) => {
+                    let before = self.plan.format;
+                    format!("its answers are of plan format {before}, which did not tell thinking apart")
+                }
                 _ => return None,
             };
             Some(format!("model `{}`: nothing of {} is kept: {difference}", model.abbr, self.folder.name()))
@@ -165,6 +169,12 @@ impl EarlierRun {
         self.results.len() as u64
     }
 
+    /// Returns whether results of a model are of a plan that had its texts in another way.
+    fn has_other_texts(&self, model: ModelId) -> bool {
+        let of_model = self.plan.units().filter(|unit| self.plan.model_of(unit.id) == model);
+        self.has_results(model) && of_model.into_iter().any(|unit| !is_computed_alike(self.plan.format, unit))
+    }
+
     fn has_results(&self, model: ModelId) -> bool {
         self.results.keys().any(|(unit, _)| self.plan.model_of(*unit) == model)
     }
@@ -175,7 +185,7 @@ impl EarlierRun {
     /// Its plan is damaged.
     pub fn answers(mut self, planned: &Planned) -> Result<CarriedOver, CarryOverError> {
         let (mut known, mut by_path) = (BTreeMap::new(), BTreeMap::new());
-        for unit in self.plan.units() {
+        for unit in self.plan.units().filter(|unit| is_computed_alike(self.plan.format, *unit)) {
             let pin = self.pins.get(&self.plan.model_of(unit.id));
             for part in &unit.dataset.parts {
                 let part = read_part(&self.folder, part)?;
@@ -215,6 +225,16 @@ impl EarlierRun {
         }
         Ok(carried)
     }
+}
+
+/// Returns whether results of a plan of this format are those of today: before [`FORMAT_OF_THINKING`] a model's answers had their
+/// thinking in them, and under the canonical profile no first space.
+fn is_computed_alike(format: u32, unit: Unit<'_>) -> bool {
+    let changed = unit.model.chat || unit.dataset.infer.generation().is_some();
+    format >= FORMAT_OF_THINKING
+        || !unit.model.has_weights()
+        || unit.model.profile != NumericProfile::Canonical
+        || !changed
 }
 
 /// A model without what has no part in its numbers.
@@ -258,6 +278,28 @@ fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> R
 mod tests {
     use super::*;
     use compass_plans::damaged_run;
+
+    #[test]
+    fn answers_of_an_earlier_format_are_no_answers_of_today() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let (_, mut plan, _) = damaged_run(work_dir.path());
+        let alike =
+            |plan: &Plan, format: u32| plan.units().map(|unit| is_computed_alike(format, unit)).collect::<Vec<_>>();
+        let (today, before) = (FORMAT_OF_THINKING, FORMAT_OF_THINKING - 1);
+        plan.datasets.truncate(1);
+        plan.models[0].kind = compass_plan::ModelKind::Hf;
+        plan.datasets[0].infer = compass_plan::InferSpec::Ppl;
+        assert_eq!((alike(&plan, before), alike(&plan, today)), (vec![true], vec![true]));
+        plan.models[0].chat = true;
+        assert_eq!((alike(&plan, before), alike(&plan, today)), (vec![false], vec![true]));
+        plan.models[0].chat = false;
+        plan.datasets[0].infer = compass_plan::InferSpec::Gen(compass_plan::GenSpec::default());
+        assert_eq!(alike(&plan, before), [false]);
+        plan.models[0].profile = NumericProfile::Opencompass;
+        assert_eq!(alike(&plan, before), [true]);
+        plan.models[0].kind = compass_plan::ModelKind::Echo;
+        assert_eq!(alike(&plan, before), [true]);
+    }
 
     #[test]
     fn damaged_results_are_not_run_again_where_their_sample_is_known_and_never_taken_over() {

@@ -7,7 +7,8 @@ use super::plan_error::PlanError;
 use super::planned::Planned;
 use compass_common::regular_file;
 use compass_plan::{
-    DuplicateGroups, PLAN_FORMAT, Part, PartRef, Plan, found_part, head_path, part_path, read_plan_file,
+    DuplicateGroups, OLDEST_PLAN_FORMAT, PLAN_FORMAT, Part, PartRef, Plan, found_part, head_path, part_path,
+    read_plan_file,
 };
 use compass_types::ids::Digest;
 use serde::de::DeserializeOwned;
@@ -53,7 +54,7 @@ pub fn read_head(folder: &RunFolder) -> Result<(Plan, Digest), PlanError> {
     let bytes = regular_file::read(&path, regular_file::LARGE).map_err(|error| PlanError::unreadable(&path, error))?;
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
     let found = value.get("format").and_then(Value::as_u64).unwrap_or_default() as u32;
-    if found != PLAN_FORMAT {
+    if !(OLDEST_PLAN_FORMAT..=PLAN_FORMAT).contains(&found) {
         return Err(PlanError::Format { run: folder.name(), found });
     }
     let plan: Plan = serde_json::from_value(value).map_err(|error| damaged(&path, error.to_string()))?;

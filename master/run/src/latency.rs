@@ -51,7 +51,7 @@ impl Timing {
         self.asking.remove(&connection);
     }
 
-    /// An engine took so many seconds for so many samples.
+    /// An engine took a number of seconds for a number of samples.
     pub(crate) fn ran(&mut self, samples: u64, seconds: f64) {
         if samples > 0 && seconds.is_finite() && seconds >= 0.0 {
             self.latencies.sample.observe(seconds / samples as f64, samples);

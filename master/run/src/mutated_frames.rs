@@ -1,5 +1,5 @@
 //! Whatever frames a worker sends, the leader goes on: it neither panics nor breaks a rule of the scheduler. Frames are
-//! mutants of those of a plausible worker, from seeds; `COMPASS_FULL=1` plays 50 times as many.
+//! mutants of a plausible worker's frames, from seeds; `COMPASS_FULL=1` plays 50 times as many.
 
 use super::leader::{FrameContent, Leader};
 use super::wire_mutator::mutant;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use v1::worker_frame::Body;
 
-/// Frames of the suite; a history is of so many.
+/// Frames of the suite: the length of a history.
 const FRAMES: u64 = 20_000;
 const FULL_FRAMES: u64 = 1_000_000;
 const HISTORY: u64 = 40;

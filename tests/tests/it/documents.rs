@@ -152,7 +152,7 @@ impl Examples {
         let folder = tempfile::tempdir().unwrap();
         let root = repository();
         std::os::unix::fs::symlink(root.join("deploy"), folder.path().join("deploy")).unwrap();
-        for name in ["examples", "examples/data"] {
+        for name in ["examples", "examples/data", "examples/data/thinking"] {
             fs::create_dir(folder.path().join(name)).unwrap();
             for entry in fs::read_dir(root.join(name)).unwrap().map(|entry| entry.unwrap()) {
                 if entry.file_type().unwrap().is_file() {

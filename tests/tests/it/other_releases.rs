@@ -94,7 +94,7 @@ fn a_run_of_another_plan_format_is_refused_with_the_reason() {
     fs::write(&plan, changed).unwrap();
     let before = tree_of(&job.path("out"));
     let finished = job.run(&["-r", RUN]).expect(2);
-    let sentence = "was planned by format 1, this master reads format 2; resume it with the version that began it";
+    let sentence = "was planned by format 1, this master reads format 3; resume it with the version that began it";
     assert!(finished.stderr.contains(sentence), "{}", finished.stderr);
     assert_eq!(tree_of(&job.path("out")), before, "nothing was written");
 }

@@ -2,7 +2,7 @@
 //! evaluated from their source.
 //!
 //! A function is traced when the configuration is read and tried on a few texts, so that what cannot be evaluated here is
-//! refused before anything runs. What it raises on a text is its own: such an answer is undecided.
+//! refused before anything runs. What it raises on a text is its own: that answer is undecided.
 
 use super::beside::{beside_name, module_of, without_beside};
 use super::host::{MOST_SOURCE, TreeHost, package, tree_module};

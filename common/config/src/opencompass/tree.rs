@@ -9,7 +9,7 @@ use crate::syntax::source::{FileId, Span};
 use crate::syntax::tree::{KeyValue, Node, Table, Value};
 use compass_python::{Node as PythonNode, Place, Plain};
 
-/// The files of an evaluation as those of a configuration.
+/// Files of an evaluation in the form of a configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Places(Vec<FileId>);
 

@@ -1,4 +1,4 @@
-//! Presets as they are written: those of one family in one TOML file, each a table by its name.
+//! Presets as they are written: one TOML file for a family, in it a table for each preset.
 //!
 //! `names`, `about` and `source` tell of a preset. Every other key is one of its data set, or of each of several that stand in
 //! `[[NAME.dataset]]`.

@@ -152,7 +152,7 @@ fn wants_shots(dataset: &Table) -> bool {
     name.is_some_and(|name| name != "zero")
 }
 
-/// The texts of the parameters, where they are those of the record.
+/// Returns the texts of the parameters, if they are the record's own.
 fn values<'p>(known: &Table, parameters: &[(&'p str, &Node)]) -> Result<Vec<(&'p str, String)>, String> {
     if let Some(missing) = known.entries.iter().find(|entry| parameters.iter().all(|(name, _)| *name != entry.key)) {
         return Err(format!("it is known here with its parameter `{}` alone", missing.key));

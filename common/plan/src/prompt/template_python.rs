@@ -1,4 +1,4 @@
-//! What templates have in Python and minijinja lacks: `'%s' % value`, `cycler` and `joiner`.
+//! Functions that templates have in Python and minijinja lacks: `'%s' % value`, `cycler` and `joiner`.
 
 use super::percent_source::FILTER;
 use super::template_limits::{printf_fits, text_fits};

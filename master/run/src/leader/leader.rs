@@ -28,7 +28,7 @@ const MOST_LOAD_SECONDS: f64 = 86_400.0;
 pub enum FrameContent {
     /// Nothing to take note of.
     Nothing,
-    /// So many results.
+    /// A number of results.
     Results { count: u64 },
     /// A shard report.
     Report { report: Box<v1::ShardReport> },

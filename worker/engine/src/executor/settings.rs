@@ -32,7 +32,7 @@ pub(super) struct Settings {
     pub(super) thinking: Option<ThinkingRules>,
     /// Maximum number of tokens of a prompt and what follows it, where thinking has a budget.
     pub(super) context: usize,
-    /// Whether a space before the first word of an answer stays, which the peers drop behind a prompt that goes on as text.
+    /// Set if a space before the first word of an answer stays, which the peers drop behind a prompt that the answer continues.
     pub(super) keeps_first_space: bool,
     /// Set if spaces stay that the tokenizer removes from decoded text, as they must in programs.
     pub(super) keeps_spaces: bool,

@@ -142,7 +142,7 @@ impl<T> Batch<T> {
         }
     }
 
-    /// Gives room to running sequences for what the next step feeds of them. Where there is none, the youngest go back to the
+    /// Gives room to running sequences for what the next step feeds of them. Where the memory is full, the youngest go back to the
     /// queue.
     fn grow(&mut self, slots: &mut Slots, arena: &mut Arena) -> Result<(), TchError> {
         let is_short = |one: &&RunningSequence<T>| one.room_wanted(slots, arena) > slots.room(arena, one.slot);
