@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Bumped when the meaning of the plan's files changes; a plan of another format is refused, not guessed at.
 pub const PLAN_FORMAT: u32 = 3;
-/// Oldest format whose results are read: a job of it is planned anew, and takes over what is computed in the same way.
+/// Oldest format whose results are read: a job of it gets a new plan, and takes over what is computed in the same way.
 pub const OLDEST_PLAN_FORMAT: u32 = 2;
 /// Format since which answers of models have their thinking apart and, under the canonical profile, the texts of today.
 pub const FORMAT_OF_THINKING: u32 = 3;

@@ -30,6 +30,20 @@ impl Fault {
     pub const ALL: [Self; 5] = [Self::Error, Self::Cut, Self::Endless, Self::WrongCount, Self::NotJson];
 }
 
+/// Place of the thinking in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thinking {
+    /// Between marks in the content.
+    Marked,
+    /// In the field of this name.
+    Field(&'static str),
+    /// In the field of this name, with null as the content: the model ended within it.
+    Alone(&'static str),
+}
+
+/// The text of every thinking.
+pub const THOUGHT: &str = "first\n\nsecond";
+
 /// Behaviour of an endpoint.
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -54,6 +68,8 @@ pub struct Script {
     pub refuses_system: Option<u16>,
     /// Requests that are longer are refused; a word of a prompt is a token.
     pub context: Option<Context>,
+    /// Answers have a thinking before them, which this says how it is told; stop strings end it as they end an answer.
+    pub thinking: Option<Thinking>,
     /// Answers come as this stream of events: `JSON` stands for one with the whole answer, `LINES` for the same in several lines.
     pub stream: Option<String>,
     pub fingerprint: String,
@@ -73,6 +89,7 @@ impl Default for Script {
             redirect: None,
             refuses_system: None,
             context: None,
+            thinking: None,
             stream: None,
             fingerprint: "fp-1".into(),
         }
@@ -338,9 +355,22 @@ fn said(body: &Value, prompt: &str, script: &Script) -> Answer {
         prompt if prompt.contains("(empty)") => (String::new(), "length"),
         _ => (format!("the answer is {last}"), "stop"),
     };
+    let stops: Vec<&str> = body["stop"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let cut = |text: &str| {
+        stops.iter().fold(text.to_owned(), |text, stop| text.split(stop).next().unwrap_or_default().into())
+    };
+    let message = match script.thinking {
+        None => json!({"content": text}),
+        Some(Thinking::Marked) => json!({"content": cut(&format!("<think>{THOUGHT}</think>\n\n{text}"))}),
+        Some(Thinking::Field(name)) => match cut(THOUGHT) == THOUGHT {
+            true => json!({"content": cut(&text), name: THOUGHT}),
+            false => json!({"content": null, name: cut(THOUGHT)}),
+        },
+        Some(Thinking::Alone(name)) => json!({"content": null, name: THOUGHT}),
+    };
     let choice = match body.get("messages") {
-        Some(_) if script.stream.is_some() => json!({"index": 0, "delta": {"content": text}, "finish_reason": finish}),
-        Some(_) => json!({"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}),
+        Some(_) if script.stream.is_some() => json!({"index": 0, "delta": message, "finish_reason": finish}),
+        Some(_) => json!({"index": 0, "message": message, "finish_reason": finish}),
         None => json!({"index": 0, "text": text, "finish_reason": finish}),
     };
     let read = if script.context.is_some() { words(prompt) } else { 10 };

@@ -1,6 +1,7 @@
 //! Contents of a server's answer: texts with the reason for their end, tokens, and what answered.
 
 use super::refusal::{EMPTY, FILTERED};
+use super::stream::REASONING;
 use compass_plan::{EndpointApi, Reported};
 use compass_postprocess::thinking::{Marks, Opened, split};
 use compass_types::result::{Finish, Generation, ThinkingEnd, Thought};
@@ -145,7 +146,7 @@ fn text_of(value: &Value) -> Option<String> {
 /// Returns the thinking that a server tells apart: `reasoning` (vLLM), `reasoning_content` (SGLang, DeepSeek), or the parts of the
 /// content that are thinking (Mistral).
 fn reasoning(message: &Value) -> Option<String> {
-    let fields = ["reasoning", "reasoning_content"].iter().filter_map(|key| message.get(key)?.as_str());
+    let fields = REASONING.iter().filter_map(|key| message.get(key)?.as_str());
     let mut said = fields.filter(|text| !text.is_empty()).map(str::to_owned);
     said.next().or_else(|| {
         let parts = message.get("content")?.as_array()?.iter().filter_map(|part| part.get("thinking"));

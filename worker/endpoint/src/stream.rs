@@ -6,6 +6,9 @@
 use serde_json::{Map, Value, json};
 use std::iter;
 
+/// Fields of a message, or of its parts, for the thinking before it: vLLM's, and SGLang's and DeepSeek's.
+pub(crate) const REASONING: [&str; 2] = ["reasoning", "reasoning_content"];
+
 /// Content of a stream's last event, in place of JSON.
 const DONE: &str = "[DONE]";
 
@@ -49,6 +52,7 @@ pub(crate) fn whole(body: &[u8]) -> Result<Value, String> {
     let mut answer = Map::new();
     let (mut written, mut is_chat) = (String::new(), false);
     let (mut choice, mut finish) = (None, None);
+    let mut reasoning = REASONING.map(|key| (key, String::new()));
     for event in events(text).filter(|data| !["", DONE].contains(&data.trim())) {
         let event: Value =
             serde_json::from_str(&event).map_err(|error| format!("an event that is not JSON: {error}"))?;
@@ -68,12 +72,21 @@ pub(crate) fn whole(body: &[u8]) -> Result<Value, String> {
             is_chat |= part.get("delta").is_some();
             let said = part.pointer("/delta/content").or_else(|| part.get("text")).and_then(Value::as_str);
             written.push_str(said.unwrap_or_default());
+            for (key, thought) in &mut reasoning {
+                thought.push_str(part.pointer(&format!("/delta/{key}")).and_then(Value::as_str).unwrap_or_default());
+            }
             finish = part.get("finish_reason").and_then(Value::as_str).map(str::to_owned).or(finish);
         }
     }
     let finish = finish.ok_or("a stream that ended before its answer did")?;
     let choice = match is_chat {
-        true => json!({"message": {"role": "assistant", "content": written}, "finish_reason": finish}),
+        true => {
+            let mut message = json!({"role": "assistant", "content": written});
+            for (key, thought) in reasoning.into_iter().filter(|(_, thought)| !thought.is_empty()) {
+                message[key] = thought.into();
+            }
+            json!({"message": message, "finish_reason": finish})
+        }
         false => json!({"text": written, "finish_reason": finish}),
     };
     answer.insert("choices".to_owned(), json!([choice]));

@@ -5,6 +5,7 @@
 
 mod contexts;
 mod events;
+mod thinking;
 
 use compass_endpoint::load;
 use compass_mirrors::openai;
@@ -43,7 +44,17 @@ impl Served {
     /// Asks for `sequences` answers of at most `max_out_len` tokens to a prompt.
     fn ask(&mut self, prompt: &str, max_out_len: u32, sequences: u32) -> SampleResult {
         let decoding = Decoding { num_return_sequences: Some(sequences), ..Decoding::default() };
-        let infer = InferSpec::Gen(GenSpec { max_out_len: Some(max_out_len), decoding, ..GenSpec::default() });
+        self.run(prompt, GenSpec { max_out_len: Some(max_out_len), decoding, ..GenSpec::default() })
+    }
+
+    /// Asks for an answer that ends at one of these strings.
+    fn ask_until(&mut self, prompt: &str, max_out_len: u32, stop: &[&str]) -> SampleResult {
+        let stop = stop.iter().map(|stop| (*stop).to_owned()).collect();
+        self.run(prompt, GenSpec { max_out_len: Some(max_out_len), stop, ..GenSpec::default() })
+    }
+
+    fn run(&mut self, prompt: &str, spec: GenSpec) -> SampleResult {
+        let infer = InferSpec::Gen(spec);
         let meta_template = (self.api == EndpointApi::Chat).then(MetaTemplate::service);
         let batch = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template, takes_programs: false };
         let prompt = Prompt(vec![Segment::Question(prompt.into())]);
