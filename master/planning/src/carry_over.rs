@@ -114,16 +114,23 @@ impl EarlierRun {
     pub fn left_behind(&self, planned: &Plan) -> Vec<String> {
         let why = |model: &ModelPlan| {
             let (at, _) = self.plan.models().find(|(_, other)| is_same_but_for_weights(other, model))?;
+            let (abbr, run, format) = (&model.abbr, self.folder.name(), self.plan.format);
             let difference = match (self.pins.get(&at), &model.pin) {
-                (Some(before), Some(now)) if before.difference(now).is_some() => before.difference(now)?,
-                (None, _) if model.has_weights() && self.has_results(at) => "its weights were not recorded".to_owned(),
-                _ if self.has_other_texts(at) => {
-                    let before = self.plan.format;
-                    format!("its answers are of plan format {before}, which did not tell thinking apart")
+                (Some(before), Some(now)) => before.difference(now),
+                (None, _) if model.has_weights() && self.has_results(at) => {
+                    Some("its weights were not recorded".to_owned())
                 }
-                _ => return None,
+                _ => None,
             };
-            Some(format!("model `{}`: nothing of {} is kept: {difference}", model.abbr, self.folder.name()))
+            match difference {
+                Some(difference) => Some(format!("model `{abbr}`: nothing of {run} is kept: {difference}")),
+                None => self.has_other_texts(at).then(|| {
+                    format!(
+                        "model `{abbr}`: its answers of {run} are not kept: they are of plan format {format}, which did not tell \
+                         thinking apart"
+                    )
+                }),
+            }
         };
         planned.models.iter().filter_map(why).collect()
     }
@@ -169,10 +176,11 @@ impl EarlierRun {
         self.results.len() as u64
     }
 
-    /// Returns whether results of a model are of a plan that had its texts in another way.
+    /// Returns whether a model has results of a plan that had its texts in another way.
     fn has_other_texts(&self, model: ModelId) -> bool {
-        let of_model = self.plan.units().filter(|unit| self.plan.model_of(unit.id) == model);
-        self.has_results(model) && of_model.into_iter().any(|unit| !is_computed_alike(self.plan.format, unit))
+        let is_other =
+            |unit: UnitId| self.plan.unit(unit).is_some_and(|unit| !is_computed_alike(self.plan.format, unit));
+        self.results.keys().any(|(unit, _)| self.plan.model_of(*unit) == model && is_other(*unit))
     }
 
     fn has_results(&self, model: ModelId) -> bool {
@@ -299,6 +307,25 @@ mod tests {
         assert_eq!(alike(&plan, before), [true]);
         plan.models[0].kind = compass_plan::ModelKind::Echo;
         assert_eq!(alike(&plan, before), [true]);
+    }
+
+    #[test]
+    fn what_is_not_kept_of_an_earlier_format_is_said_where_there_is_any() {
+        let work_dir = tempfile::tempdir().unwrap();
+        let (folder, mut plan, digest) = damaged_run(work_dir.path());
+        plan.format = FORMAT_OF_THINKING - 1;
+        plan.models[0].kind = compass_plan::ModelKind::Hf;
+        let weights = compass_plan::weights::WeightsDigest::new(BTreeMap::new());
+        plan.models[0].pin = Some(Pin { weights, generation: compass_plan::GenerationDefaults::default() });
+        let said = |infer: compass_plan::InferSpec| {
+            let mut before = plan.clone();
+            before.datasets[0].infer = infer;
+            let now = Plan { format: FORMAT_OF_THINKING, ..before.clone() };
+            EarlierRun::read(&folder, before, digest, &BTreeMap::new()).unwrap().left_behind(&now)
+        };
+        assert_eq!(said(compass_plan::InferSpec::Ppl), [""; 0]);
+        let said = said(compass_plan::InferSpec::Gen(compass_plan::GenSpec::default()));
+        assert!(said.len() == 1 && said[0].contains("are not kept: they are of plan format 2, which"), "{said:?}");
     }
 
     #[test]
