@@ -23,6 +23,13 @@ pub enum ChatError {
     /// The template itself rejects these messages (`raise_exception`), for example roles that do not alternate.
     #[error("the chat template refuses the messages: {0}")]
     Refused(String),
+    /// It rejects messages of the system alone.
+    #[error(
+        "the chat template refuses the messages: {0}; `description` and system instructions are system messages: write \
+         `system = \"user\"` in [[model]], which puts them before the user's, or take `profile = \"lm-eval-hf\"`, which \
+         leaves a `description` out"
+    )]
+    RefusedSystem(String),
     /// The template failed on these messages.
     #[error("the chat template fails: {0}")]
     Failed(String),

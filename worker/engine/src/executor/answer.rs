@@ -1,6 +1,7 @@
 //! Errors of a sample or of the whole batch.
 
 use crate::fault::device_fault;
+use compass_chat::ChatError;
 use compass_plan::engine::EngineFault;
 use compass_types::result::{Outcome, PromptFit, SampleResult};
 use tch::TchError;
@@ -19,6 +20,12 @@ pub(super) enum RunError {
 impl From<TchError> for RunError {
     fn from(error: TchError) -> Self {
         Self::Torch(error)
+    }
+}
+
+impl From<ChatError> for RunError {
+    fn from(error: ChatError) -> Self {
+        Self::Sample(error.to_string())
     }
 }
 

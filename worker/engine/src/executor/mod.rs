@@ -6,7 +6,6 @@ mod answer;
 mod batching;
 mod bordered;
 mod building;
-mod chat_format;
 mod clp;
 mod conversation;
 mod corpus_tokens;

@@ -3,7 +3,6 @@
 use super::answer::RunError;
 use super::batching::Slots;
 use super::building::tokenizing_threads;
-use super::chat_format::{ChatFormat, stop_texts};
 use super::corpus_tokens::CorpusTokens;
 use super::generate;
 use super::marked;
@@ -15,12 +14,14 @@ use super::scoring::{Scorer, Work};
 use super::scoring_batch::{self, Building};
 use super::scoring_request::ScoringRequestBuilder;
 use super::settings::ModelSide;
+use super::stop::stop_texts;
 use super::texts::Texts;
 use super::thinking::ThinkingRules;
 use crate::fault::device_fault;
 use crate::kv::Arena;
 use crate::models::CausalLm;
 use crate::tokenizer::{TextTokenizer, TokenizerKwargs};
+use compass_chat::ChatFormat;
 use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, PrefixSegment, Request, TokenCounters};
 use compass_plan::{DropMiddle, Dtype, GenerationDefaults, ModelPlan, NumericProfile};
 use compass_postprocess::thinking::Marks;
@@ -75,8 +76,11 @@ impl Executor {
         defaults: GenerationDefaults,
     ) -> Result<Self, EngineFault> {
         facts.notes.extend(kwargs.notes.iter().cloned());
-        let template = |notes: &mut Vec<String>| ChatFormat::read(plan, &tokenizer, notes);
-        let chat = if plan.chat { Some(template(&mut facts.notes)?) } else { None };
+        let read = |notes: &mut Vec<String>| {
+            let format = ChatFormat::read(plan, tokenizer.special_tokens_map(), notes);
+            format.map_err(|fault| fault.of_model(Path::new(&plan.tokenizer_path)))
+        };
+        let chat = if plan.chat { Some(read(&mut facts.notes)?) } else { None };
         if plan.profile == NumericProfile::Opencompass {
             let note = "profile opencompass gives the numbers of batch_size = 1: larger batches, padded on the left, shift \
                         OpenCompass's own";

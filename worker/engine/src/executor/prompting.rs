@@ -2,11 +2,11 @@
 
 use super::answer::RunError;
 use super::bordered::Bordered;
-use super::chat_format::{ChatFormat, RenderedChat};
 use super::fit::{fit_shots, report};
 use super::prefix_tokens::{EncodeMode, PrefixTokens};
 use super::settings::Settings;
 use super::texts::Texts;
+use compass_chat::{ChatFormat, RenderedChat};
 use compass_plan::engine::{BatchSpec, Caller, Request};
 use compass_plan::prompt::{Message, MetaTemplate, Prompt, RenderedPrompt};
 use compass_plan::{DropMiddle, NumericProfile};

@@ -2,7 +2,6 @@
 
 use super::answer::RunError;
 use super::bordered::Bordered;
-use super::chat_format::ChatFormat;
 use super::corpus_tokens::CorpusTokens;
 use super::fit::fit_shots;
 use super::notes::Notes;
@@ -10,6 +9,7 @@ use super::prefix_tokens::{EncodeMode, PrefixTokens};
 use super::score::Precision;
 use super::scoring::{Scored, ScoringInput};
 use super::texts::Texts;
+use compass_chat::ChatFormat;
 use compass_plan::NumericProfile;
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, RenderedPrompt};
@@ -72,7 +72,8 @@ impl ScoringRequestBuilder<'_> {
             return if prompt.is_rounds() {
                 Ok(Bordered { text: chat.scored_text(&messages)?, borders: Vec::new() })
             } else {
-                chat.bordered(&messages)
+                let (text, borders) = chat.bordered(&messages)?;
+                Ok(Bordered { text, borders })
             };
         }
         Ok(Bordered::of(request, prompt, kept, spec))

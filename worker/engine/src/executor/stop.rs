@@ -72,6 +72,17 @@ impl StopStrings {
     }
 }
 
+/// Returns the stop texts of a chat model in addition to ids: the texts of the end tokens of generation_config.json and
+/// of the tokenizer (`_get_potential_stop_words`).
+pub(super) fn stop_texts(tokenizer: &TextTokenizer, eos: &[u32]) -> Vec<String> {
+    let mut texts: Vec<String> = eos.iter().filter_map(|&id| tokenizer.decode_whole(&[id]).ok()).collect();
+    texts.extend(tokenizer.eos_text(None));
+    texts.retain(|text| !text.is_empty());
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

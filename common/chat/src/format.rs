@@ -1,10 +1,8 @@
-//! Formats messages for a chat model, and finds the texts that end its answers.
+//! Messages of a model as its chat template renders them, with the settings of its plan.
 
-use super::answer::RunError;
-use super::bordered::Bordered;
-use crate::fault::{file_fault, missing_fault};
-use crate::tokenizer::TextTokenizer;
-use compass_chat::{ChatError, ChatTemplate, ChatTemplates, ChatThinking, FileFault, Probe, TODAY, render_chat};
+use super::render::{ChatError, ChatTemplate, TODAY, render_chat};
+use super::source::{ChatTemplates, FileFault, NoTemplate};
+use super::thinking::{ChatThinking, Probe, ThinkingFault};
 use compass_plan::engine::{Caller, EngineFault};
 use compass_plan::prompt::{Message, system_as_user};
 use compass_plan::{ModelPlan, NumericProfile, RefusedSystem, Thinking, ThinkingMode};
@@ -13,9 +11,34 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::path::Path;
 
+/// Reason that a model's chat template cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FormatFault {
+    #[error(transparent)]
+    File(#[from] FileFault),
+    #[error("{0}; set chat = false")]
+    Missing(#[from] NoTemplate),
+    #[error(transparent)]
+    Template(#[from] ChatError),
+    #[error(transparent)]
+    Thinking(#[from] ThinkingFault),
+}
+
+impl FormatFault {
+    /// Returns the fault of a model with its tokenizer in `directory`.
+    pub fn of_model(self, directory: &Path) -> EngineFault {
+        match self {
+            Self::File(fault @ FileFault::Unreadable { .. }) => EngineFault::Missing(fault.to_string()),
+            Self::File(fault) => EngineFault::Model(fault.to_string()),
+            fault => EngineFault::Model(format!("{}: {fault}", directory.display())),
+        }
+    }
+}
+
 /// A model's chat template with its variables.
 #[derive(Debug)]
-pub(super) struct ChatFormat {
+pub struct ChatFormat {
+    source: String,
     template: ChatTemplate,
     special: Map<String, Value>,
     system: SystemMessages,
@@ -27,10 +50,10 @@ pub(super) struct ChatFormat {
 
 /// A prompt as the template renders it.
 #[derive(Debug)]
-pub(super) struct RenderedChat {
-    pub(super) text: String,
+pub struct RenderedChat {
+    pub text: String,
     /// Thinking at its end.
-    pub(super) opened: Opened,
+    pub opened: Opened,
 }
 
 /// Treatment of system messages.
@@ -45,40 +68,38 @@ enum SystemMessages {
 }
 
 impl ChatFormat {
-    /// Reads the template of the tokenizer's directory. `notes` receives a note if the template uses the date, or if it refuses
-    /// system messages and `refused` or `profile` places them elsewhere or leaves them out.
+    /// Reads the template in the tokenizer's directory of `plan`; `special` holds the texts of the tokenizer's special tokens by their
+    /// roles. `notes` receives a note if the template uses the date, or if it refuses system messages and the plan places them
+    /// elsewhere or leaves them out.
     ///
     /// # Errors
-    /// [`EngineFault::Model`] if the template is missing or malformed.
-    pub(super) fn read(
-        plan: &ModelPlan,
-        tokenizer: &TextTokenizer,
-        notes: &mut Vec<String>,
-    ) -> Result<Self, EngineFault> {
-        let directory = Path::new(&plan.tokenizer_path);
-        let templates = ChatTemplates::read(directory).map_err(|fault| match fault {
-            FileFault::Unreadable { path, error } => missing_fault(&path, error),
-            FileFault::Malformed { .. } => EngineFault::Model(fault.to_string()),
-        })?;
-        let source =
-            templates.choose(false).map_err(|none| file_fault(directory, format!("{none}; set chat = false")))?;
+    /// [`FormatFault`] if the template is missing or malformed, or the plan asks for a thinking that it does not have.
+    pub fn read(plan: &ModelPlan, special: Map<String, Value>, notes: &mut Vec<String>) -> Result<Self, FormatFault> {
+        let templates = ChatTemplates::read(Path::new(&plan.tokenizer_path))?;
+        let source = templates.choose(false)?;
         if source.contains("strftime_now") {
             notes.push(format!("the chat template uses the date; it is always {}", TODAY.date()));
         }
-        let template = ChatTemplate::new(source, TODAY).map_err(|error| file_fault(directory, error))?;
-        let special = tokenizer.special_tokens_map();
+        let template = ChatTemplate::new(source, TODAY)?;
         let probe = Probe { source, template: &template, special: &special };
         let resolve = |mode: ThinkingMode| {
             let wanted = Thinking { mode, ..plan.thinking.clone() };
             ChatThinking::resolve(probe, &wanted, &plan.chat_template_kwargs)
         };
-        let thinking = resolve(plan.thinking.mode).map_err(|fault| file_fault(directory, fault))?;
+        let thinking = resolve(plan.thinking.mode)?;
         // Peers score continuations behind the prompt as it is.
         let unthinking = match plan.profile {
             NumericProfile::Canonical => resolve(ThinkingMode::Off).unwrap_or_else(|_| thinking.clone()),
             NumericProfile::Opencompass | NumericProfile::LmEvalHf => thinking.clone(),
         };
-        let format = Self { template, special, system: SystemMessages::AsTheyAre, thinking, unthinking };
+        let format = Self {
+            source: source.to_owned(),
+            template,
+            special,
+            system: SystemMessages::AsTheyAre,
+            thinking,
+            unthinking,
+        };
         let system = match (plan.system, plan.profile) {
             (RefusedSystem::User, _) if format.refuses_system() => SystemMessages::BeforeUser,
             (RefusedSystem::Fails, NumericProfile::LmEvalHf) if format.refuses_system() => SystemMessages::LeftOut,
@@ -109,64 +130,61 @@ impl ChatFormat {
     /// Returns the text for the model to continue: the messages and the start of its answer.
     ///
     /// # Errors
-    /// [`RunError::Sample`] if the template rejects the messages.
-    pub(super) fn text(&self, messages: &[Message], caller: Option<&Caller>) -> Result<RenderedChat, RunError> {
+    /// [`ChatError`] if the template rejects the messages.
+    pub fn text(&self, messages: &[Message], caller: Option<&Caller>) -> Result<RenderedChat, ChatError> {
         self.asked(messages, &asked_by(&self.thinking, caller))
     }
 
     /// As [`ChatFormat::text`], with thinking switched off: what is scored behind it is an answer.
     ///
     /// # Errors
-    /// [`RunError::Sample`] if the template rejects the messages.
-    pub(super) fn scored_text(&self, messages: &[Message]) -> Result<String, RunError> {
+    /// [`ChatError`] if the template rejects the messages.
+    pub fn scored_text(&self, messages: &[Message]) -> Result<String, ChatError> {
         Ok(self.asked(messages, &self.unthinking)?.text)
     }
 
-    fn asked(&self, messages: &[Message], thinking: &ChatThinking) -> Result<RenderedChat, RunError> {
+    fn asked(&self, messages: &[Message], thinking: &ChatThinking) -> Result<RenderedChat, ChatError> {
         let placed = match self.system {
             SystemMessages::BeforeUser => Cow::Owned(system_as_user(messages)),
             SystemMessages::AsTheyAre | SystemMessages::LeftOut => Cow::Borrowed(messages),
         };
-        self.render(&placed, false, thinking).map_err(|error| self.failure(&error, messages))
+        self.render(&placed, false, thinking).map_err(|error| self.failure(error, messages))
     }
 
-    /// Returns why messages are not rendered, with the remedy if the template refuses the system's.
-    fn failure(&self, error: &ChatError, messages: &[Message]) -> RunError {
+    /// Adds the remedy if the template refuses the system's message.
+    fn failure(&self, error: ChatError, messages: &[Message]) -> ChatError {
         let has_system = messages.iter().any(|message| message.role == "system");
-        RunError::Sample(match error {
-            ChatError::Refused(_) if has_system && self.refuses_system() => format!(
-                "{error}; `description` and system instructions are system messages: write `system = \"user\"` in [[model]], which \
-                 puts them before the user's, or take `profile = \"lm-eval-hf\"`, which leaves a `description` out"
-            ),
-            error => error.to_string(),
-        })
+        match error {
+            ChatError::Refused(why) if has_system && self.refuses_system() => ChatError::RefusedSystem(why),
+            error => error,
+        }
     }
 
     /// Returns the text as lm-eval does: a started assistant message is continued. Messages are passed as requested: a system
     /// message is left out under lm-eval's profile alone.
     ///
     /// # Errors
-    /// [`RunError::Sample`] if the template rejects the messages.
-    pub(super) fn begun_text(&self, messages: &[Message], caller: Option<&Caller>) -> Result<RenderedChat, RunError> {
+    /// [`ChatError`] if the template rejects the messages.
+    pub fn begun_text(&self, messages: &[Message], caller: Option<&Caller>) -> Result<RenderedChat, ChatError> {
         self.begun(messages, &asked_by(&self.thinking, caller))
     }
 
-    fn begun(&self, messages: &[Message], thinking: &ChatThinking) -> Result<RenderedChat, RunError> {
+    fn begun(&self, messages: &[Message], thinking: &ChatThinking) -> Result<RenderedChat, ChatError> {
         let begun = messages.last().is_some_and(|last| last.role == "assistant");
         let placed = match self.system {
             SystemMessages::AsTheyAre => Cow::Borrowed(messages),
             SystemMessages::BeforeUser => Cow::Owned(system_as_user(messages)),
             SystemMessages::LeftOut => messages.iter().filter(|message| message.role != "system").cloned().collect(),
         };
-        self.render(&placed, begun, thinking).map_err(|error| self.failure(&error, messages))
+        self.render(&placed, begun, thinking).map_err(|error| self.failure(error, messages))
     }
 
-    /// Returns [`ChatFormat::begun_text`] with the borders behind the answers of shots: where the texts of other
+    /// Returns [`ChatFormat::begun_text`] with the offsets in bytes behind the answers of shots: where the texts of other
     /// samples may diverge. Messages that the template changes have none. Thinking is off: what is scored is an answer.
     ///
     /// # Errors
     /// As [`ChatFormat::begun_text`].
-    pub(super) fn bordered(&self, messages: &[Message]) -> Result<Bordered, RunError> {
+    pub fn bordered(&self, messages: &[Message]) -> Result<(String, Vec<usize>), ChatError> {
         let RenderedChat { text, .. } = self.begun(messages, &self.unthinking)?;
         let shown = messages.split_last().map_or(&[][..], |(_, before)| before);
         let (mut borders, mut from) = (Vec::new(), 0);
@@ -177,7 +195,7 @@ impl ChatFormat {
                 borders.push(from);
             }
         }
-        Ok(Bordered { text, borders })
+        Ok((text, borders))
     }
 
     fn render(&self, messages: &[Message], begun: bool, thinking: &ChatThinking) -> Result<RenderedChat, ChatError> {
@@ -194,12 +212,17 @@ impl ChatFormat {
     }
 
     /// Returns whether continuations are scored behind other prompts than answers have.
-    pub(super) fn switches_off(&self) -> bool {
+    pub fn switches_off(&self) -> bool {
         self.thinking != self.unthinking
     }
 
+    /// Returns the template as it is written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// Returns the marks of thinking, if the template or the configuration has any.
-    pub(super) fn marks(&self) -> Option<&Marks> {
+    pub fn marks(&self) -> Option<&Marks> {
         self.thinking.marks.as_ref()
     }
 }
@@ -216,17 +239,6 @@ fn asked_by<'t>(thinking: &'t ChatThinking, caller: Option<&Caller>) -> Cow<'t, 
     }
 }
 
-/// Returns the stop texts of a chat model in addition to ids: the texts of the end tokens of generation_config.json and
-/// of the tokenizer (`_get_potential_stop_words`).
-pub(super) fn stop_texts(tokenizer: &TextTokenizer, eos: &[u32]) -> Vec<String> {
-    let mut texts: Vec<String> = eos.iter().filter_map(|&id| tokenizer.decode_whole(&[id]).ok()).collect();
-    texts.extend(tokenizer.eos_text(None));
-    texts.retain(|text| !text.is_empty());
-    texts.sort_unstable();
-    texts.dedup();
-    texts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,7 +249,7 @@ mod tests {
     fn format(system: SystemMessages) -> ChatFormat {
         let template = ChatTemplate::new(NO_SYSTEM, TODAY).unwrap();
         let [thinking, unthinking] = Default::default();
-        ChatFormat { template, special: Map::new(), system, thinking, unthinking }
+        ChatFormat { source: NO_SYSTEM.into(), template, special: Map::new(), system, thinking, unthinking }
     }
 
     fn messages() -> Vec<Message> {
@@ -251,7 +263,7 @@ mod tests {
         let as_they_are = format(SystemMessages::AsTheyAre);
         assert!(as_they_are.refuses_system());
         for refused in [as_they_are.begun_text(&messages(), None), as_they_are.text(&messages(), None)] {
-            let Err(RunError::Sample(why)) = refused else { panic!("it was rendered") };
+            let why = refused.unwrap_err().to_string();
             assert!(why.starts_with("the chat template refuses the messages: System role not supported; "), "{why}");
             assert!(why.contains("write `system = \"user\"` in [[model]]"), "{why}");
         }
@@ -273,6 +285,6 @@ mod tests {
         let expected = Some("user: Answer with one digit.\n\n1+1=\n");
         assert_eq!(placed.begun_text(&messages(), None).ok().map(|chat| chat.text).as_deref(), expected);
         assert_eq!(placed.text(&messages(), None).ok().map(|chat| chat.text).as_deref(), expected);
-        assert_eq!(placed.bordered(&messages()).ok().map(|bordered| bordered.text).as_deref(), expected);
+        assert_eq!(placed.bordered(&messages()).ok().map(|(text, _)| text).as_deref(), expected);
     }
 }
