@@ -2,7 +2,7 @@
 
 use super::render::{ChatError, ChatTemplate, TODAY, render_chat};
 use super::source::{ChatTemplates, special_tokens};
-use compass_plan::{Thinking, ThinkingMode};
+use compass_plan::{REST, Thinking, ThinkingMode};
 use compass_postprocess::thinking::{Family, Marks, Opened};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -144,7 +144,11 @@ impl ThinkingOfModel {
         };
         let lengths = match (thinking.budget, thinking.answer_tokens) {
             (Some(budget), answer) => {
-                format!("at most {budget} tokens of thinking and {} of the answer", answer.unwrap_or(max_out_len))
+                let answer = match answer.unwrap_or(max_out_len) {
+                    REST => "what is left".to_owned(),
+                    tokens => tokens.to_string(),
+                };
+                format!("at most {budget} tokens of thinking and {answer} of the answer")
             }
             (None, _) => "thinking and answer share `max_out_len`".to_owned(),
         };

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+/// `max_out_len` of an answer that may have all tokens that its prompt leaves of the context.
+pub const REST: u32 = u32::MAX;
+
 /// A data set's settings for a generation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GenSpec {
-    /// Most tokens to generate; `None` takes the model's.
+    /// Most tokens to generate, or [`REST`]; `None` takes the model's.
     pub max_out_len: Option<u32>,
     /// Fewest tokens before the end token may come; `None` takes the model's.
     pub min_out_len: Option<u32>,

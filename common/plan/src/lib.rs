@@ -31,7 +31,7 @@ pub use duplicates::DuplicateGroups;
 pub use endpoint::{
     ENDPOINT_REFUSED, Endpoint, EndpointApi, EndpointBudget, KEY_MARK, KeySource, MAX_COST_REACHED, Price, Reported,
 };
-pub use generation::{ChatMode, Decoding, GenSpec};
+pub use generation::{ChatMode, Decoding, GenSpec, REST};
 pub use generation_defaults::GenerationDefaults;
 pub use head::{DatasetPlan, FORMAT_OF_THINKING, OLDEST_PLAN_FORMAT, PLAN_FORMAT, PartRef, Plan, Unit};
 pub use layout::{found_part, head_path, pack, part_path, read_plan_file, tasks_path, unpack};

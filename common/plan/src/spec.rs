@@ -1,6 +1,6 @@
 //! Everything that the planner resolved and pinned: nothing here is decided again by a worker.
 
-use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, Thinking, Truncation, Unfinished};
+use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, REST, Thinking, Truncation, Unfinished};
 use crate::evaluation::{EvaluatorSpec, FilterPipeline, TextScore};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
@@ -171,7 +171,18 @@ impl RefusedSystem {
     }
 }
 
+/// Tokens of an answer that may have what is left of a context whose length is not known.
+const UNKNOWN_REST: u32 = 32_768;
+
 impl ModelPlan {
+    /// Returns the most tokens that an answer may have; [`REST`] is the longest input, as far as it is known.
+    pub fn longest_answer(&self, spec: &GenSpec) -> u32 {
+        match spec.max_out_len.unwrap_or(self.max_out_len) {
+            REST => self.max_seq_len.unwrap_or(UNKNOWN_REST),
+            length => length,
+        }
+    }
+
     /// The model in `path`, of which nothing special is asked: fp32, greedy, 16 tokens, everything else its own.
     pub fn new(abbr: impl Into<String>, kind: ModelKind, path: impl Into<String>) -> Self {
         let path = path.into();

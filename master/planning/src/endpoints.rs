@@ -61,7 +61,7 @@ pub fn estimates(plan: &Plan) -> Vec<String> {
             read += unit.dataset.characters / CHARACTERS_PER_TOKEN;
             if let InferSpec::Gen(spec) = &unit.dataset.infer {
                 let answers = u64::from(spec.decoding.over(&model.decoding).sequences());
-                let length = u64::from(spec.max_out_len.unwrap_or(model.max_out_len));
+                let length = u64::from(model.longest_answer(spec));
                 most += u64::from(unit.dataset.samples) * length * answers;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! The readers, the suggestions for misspelt keys, the tables of the book and the schema for editors all follow from it.
 
-use super::vocabulary::Words;
+use super::vocabulary::{LENGTHS, Words};
 
 /// The keys of one table of the configuration.
 #[derive(Debug)]
@@ -78,6 +78,9 @@ pub(crate) enum Kind {
     Either(&'static [Kind]),
     Anything,
 }
+
+/// A number of tokens, or what is left of the context.
+pub(crate) const LENGTH: Kind = Kind::Either(&[Kind::from(1), Kind::Choice(|| LENGTHS.words())]);
 
 impl Kind {
     /// A whole number of 32 bits that is not below `least`.

@@ -5,4 +5,4 @@ mod key;
 mod tests;
 pub(crate) mod vocabulary;
 
-pub(crate) use key::{Key, Kind, Standing, TableKeys, TypeKeys, hidden, ignored, key, later};
+pub(crate) use key::{Key, Kind, LENGTH, Standing, TableKeys, TypeKeys, hidden, ignored, key, later};

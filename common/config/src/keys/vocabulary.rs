@@ -4,8 +4,8 @@ use compass_plan::evaluation::Orders;
 use compass_plan::partition::PartitionStrategy;
 use compass_plan::prompt::LabelType;
 use compass_plan::{
-    ChatMode, DeviceRequest, DropMiddle, Dtype, EndpointApi, ModelKind, NumericProfile, RefusedSystem, ThinkingMode,
-    Unfinished,
+    ChatMode, DeviceRequest, DropMiddle, Dtype, EndpointApi, ModelKind, NumericProfile, REST, RefusedSystem,
+    ThinkingMode, Unfinished,
 };
 use compass_postprocess::thinking::FAMILIES;
 use compass_settings::{Cast, FORMATS};
@@ -147,6 +147,8 @@ pub(crate) const THINKING_MODES: Choices<'_, ThinkingMode> =
     plain(&[("auto", ThinkingMode::Auto), ("on", ThinkingMode::On), ("off", ThinkingMode::Off)]);
 
 /// Ends of thinking at its budget; `true` ends it for the model.
+pub(crate) const LENGTHS: Choices<'_, u32> = plain(&[("rest", REST)]);
+
 pub(crate) const AT_BUDGET: Choices<'_, bool> = plain(&[("force", true), ("cut", false)]);
 
 pub(crate) const UNFINISHED: Choices<'_, Unfinished> =

@@ -4,6 +4,7 @@
 //! assertions see to both. A getter returns `None` both for an absent key and for a wrong value; the latter has been reported, so that the
 //! caller may go on with a default that will not be used.
 
+use crate::keys::vocabulary::LENGTHS;
 use crate::keys::{Key, Kind, Standing, TableKeys, TypeKeys};
 use crate::report::check::Check;
 use crate::syntax::source::Span;
@@ -105,6 +106,19 @@ impl<'t> Fields<'t> {
     /// A whole number within the bounds of the key.
     pub(crate) fn u32(&mut self, check: &mut Check, key: &'static str) -> Option<u32> {
         self.whole(check, key).and_then(|number| number.try_into().ok())
+    }
+
+    /// A number of tokens from 1 on, or a word for one.
+    pub(crate) fn length(&mut self, check: &mut Check, key: &'static str) -> Option<u32> {
+        let node = self.get(key)?;
+        match node.text() {
+            Some(word) if LENGTHS.words().names.contains(&word) => LENGTHS.pick(check, key, node),
+            Some(_) => {
+                check.wrong_type(key, node, "a number of tokens, or \"rest\"", "512");
+                None
+            }
+            None => whole(check, key, node, 1..=i64::from(u32::MAX)).and_then(|number| number.try_into().ok()),
+        }
     }
 
     /// As [`Fields::u32`].

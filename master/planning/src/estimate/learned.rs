@@ -182,7 +182,7 @@ pub(super) fn distinct_characters(dataset: &DatasetPlan) -> u64 {
 pub(super) fn most_generated(model: &ModelPlan, dataset: &DatasetPlan) -> u64 {
     let compass_plan::InferSpec::Gen(spec) = &dataset.infer else { return 0 };
     let answers = u64::from(spec.decoding.over(&model.decoding).sequences());
-    u64::from(spec.max_out_len.unwrap_or(model.max_out_len)) * answers
+    u64::from(model.longest_answer(spec)) * answers
 }
 
 /// The share of a core that a slot had: slots that compute on a CPU, more of them on this host than it has cores, wait for one another.

@@ -14,7 +14,7 @@ use super::thinking::{Lengths, NextToken, Tracker};
 use crate::known_faults::lacks_memory;
 use compass_plan::engine::{Caller, Request, TokenCounters};
 use compass_plan::prompt::{kept_prompt, prompt_sha};
-use compass_plan::{Body, InferSpec};
+use compass_plan::{Body, InferSpec, REST};
 use compass_types::result::{Finish, Generation, Outcome, PromptFit, PromptSha, SampleResult};
 use std::sync::Arc;
 use tch::TchError;
@@ -164,8 +164,10 @@ impl<'a> GenerationBatch<'a> {
         // The last token generated needs no position.
         let room = self.most_positions.map_or(usize::MAX, |most| (most + 1).saturating_sub(ids.len()));
         let settings = self.prompting.settings;
+        let left = settings.context.saturating_sub(ids.len());
+        let room = if settings.max_out_len == REST as usize { room.min(left) } else { room };
         let lengths = match &settings.thinking {
-            Some(rules) => rules.lengths(settings.max_out_len, room, settings.context.saturating_sub(ids.len())),
+            Some(rules) => rules.lengths(settings.max_out_len, room, left),
             None => Lengths::of_answer(settings.max_out_len.min(room)),
         };
         let max_tokens = lengths.total;

@@ -6,7 +6,7 @@ use super::sampling::LogitsRules;
 use super::stop::StopStrings;
 use super::thinking::ThinkingRules;
 use crate::kernels::Warp;
-use compass_plan::{Decoding, DropMiddle, GenSpec, GenerationDefaults, NumericProfile, Truncation};
+use compass_plan::{Decoding, DropMiddle, GenSpec, GenerationDefaults, NumericProfile, REST, Truncation};
 
 /// transformers' default of top-k.
 const DEFAULT_TOP_K: u32 = 50;
@@ -30,7 +30,7 @@ pub(super) struct Settings {
     pub(super) keeps_special: bool,
     /// Thinking before answers; `None` where texts are not split.
     pub(super) thinking: Option<ThinkingRules>,
-    /// Maximum number of tokens of a prompt and what follows it, where thinking has a budget.
+    /// Maximum number of tokens of a prompt and what follows it, where thinking has a budget or the answer has what is left.
     pub(super) context: usize,
     /// Set if a space before the first word of an answer stays, which the peers drop behind a prompt that the answer continues.
     pub(super) keeps_first_space: bool,
@@ -77,7 +77,9 @@ impl ModelSide {
         // lm-eval, and some classes of OpenCompass, reserve room for the answer within the model's length; the others let it
         // exceed the length.
         let asks = self.truncation.reserves_answer;
-        let room = self.max_seq_len.saturating_sub(max_out_len);
+        // Of an answer that has what is left, one token.
+        let reserved = if max_out_len == REST as usize { 1 } else { max_out_len };
+        let room = self.max_seq_len.saturating_sub(reserved);
         // `HuggingFacewithChatTemplate` leaves a prompt as it is where no half of it would stay.
         let has_no_half = !lm_eval && room < 2 && self.truncation.middle == Some(DropMiddle::Tokens);
         let reserves_answer = (lm_eval || asks) && !has_no_half;

@@ -7,7 +7,7 @@ use super::answer::RunError;
 use crate::fault::file_fault;
 use crate::tokenizer::TextTokenizer;
 use compass_plan::engine::EngineFault;
-use compass_plan::{AtBudget, EXTENSION, Thinking};
+use compass_plan::{AtBudget, EXTENSION, REST, Thinking};
 use compass_postprocess::thinking::{Marks, Opened, begun_answer, split};
 use compass_types::result::{Finish, ThinkingEnd, Thought};
 use std::path::Path;
@@ -129,11 +129,14 @@ impl ThinkingRules {
     }
 
     /// Returns the lengths of a sequence whose data set asks for an answer of `max_out_len` tokens. `positions` are those that the
-    /// model has left, `context` what its longest input has. Where both do not fit, thinking is shorter.
+    /// model has left, `context` what its longest input has. Where both do not fit, thinking is shorter; an answer of [`REST`] has
+    /// what the budget leaves.
     pub(super) fn lengths(&self, max_out_len: usize, positions: usize, context: usize) -> Lengths {
         let answer = self.answer_tokens.unwrap_or(max_out_len);
         let Some(budget) = self.budget else { return Lengths::of_answer(answer.min(positions)) };
         let room = positions.min(context);
+        let taken = budget + self.forced.len() + MARK_TOKENS;
+        let answer = if answer == REST as usize { room.saturating_sub(taken).max(1) } else { answer };
         let rest = answer.saturating_add(self.forced.len()).saturating_add(MARK_TOKENS);
         let budget = budget.min(room.saturating_sub(rest));
         Lengths { budget: Some(budget), answer, total: budget.saturating_add(rest).min(room) }

@@ -1,7 +1,7 @@
 //! `inferencer`: what is computed for each sample.
 
 use crate::keys::vocabulary::{INFERENCERS, InferencerName, MODES};
-use crate::keys::{Key, Kind, TableKeys, TypeKeys, ignored, key};
+use crate::keys::{Key, Kind, LENGTH, TableKeys, TypeKeys, ignored, key};
 use crate::read::decoding::{self, KWARGS};
 use crate::read::fields::Fields;
 use crate::report::check::Check;
@@ -16,7 +16,8 @@ const SCORED: &[Key] = &[
 ];
 
 const GENERATED: &[Key] = &[
-    key("max_out_len", Kind::from(1), "most tokens of an answer").default("the model's"),
+    key("max_out_len", LENGTH, "most tokens of an answer; `rest`: what the prompt leaves of the context")
+        .default("the model's"),
     key("min_out_len", Kind::from(0), "fewest tokens of an answer").default("the model's"),
     key("stopping_criteria", Kind::Texts, "strings that end an answer").or(&["stop"]).default("none"),
     key("temperature", Kind::Number, "as in `generation_kwargs`, which overrides it; 0 takes the likeliest token")
@@ -161,7 +162,7 @@ pub(crate) fn read(check: &mut Check, node: &Node) -> Option<InferSpec> {
 }
 
 fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
-    let max_out_len = fields.u32(check, "max_out_len");
+    let max_out_len = fields.length(check, "max_out_len");
     let stop = fields.either(check, "stopping_criteria");
     let words = stop.and_then(|(key, node)| check.texts(key, node));
     let stop = stop_strings(check, stop.map_or("stop", |(key, _)| key), words.unwrap_or_default());
