@@ -124,14 +124,16 @@ impl Endpoint {
         Self { key: None, scores: false, budget: EndpointBudget::default(), ..self.clone() }
     }
 
-    /// Returns what identifies the model: address, name, and what the server says of itself.
-    pub fn pin(&self, reported: &Reported) -> Pin {
+    /// Returns what identifies the model: address, name, what the server says of itself, and the chat template where prompts are
+    /// rendered before they are sent.
+    pub fn pin(&self, reported: &Reported, template: Option<&str>) -> Pin {
         let mark = |text: &str| FileMark { bytes: text.len() as u64, digest: Digest::of(text.as_bytes()) };
         let mut files = BTreeMap::from([
             ("endpoint/url".to_owned(), mark(&self.url)),
             ("endpoint/model".to_owned(), mark(&self.model)),
         ]);
         let told = [("endpoint/served model", &reported.model), ("endpoint/fingerprint", &reported.fingerprint)];
+        files.extend(template.map(|source| ("endpoint/chat template".to_owned(), mark(source))));
         files.extend(told.into_iter().filter_map(|(name, text)| Some((name.to_owned(), mark(text.as_ref()?)))));
         Pin { weights: WeightsDigest::new(files), generation: GenerationDefaults::default() }
     }
@@ -183,8 +185,10 @@ mod tests {
         assert_eq!(one.identity(), other.identity());
         assert_ne!(one.identity(), Endpoint { model: "n".into(), ..one.clone() }.identity());
         let said = |fingerprint: &str| Reported { model: None, fingerprint: Some(fingerprint.into()) };
-        assert_eq!(one.pin(&said("a")), other.pin(&said("a")));
-        let difference = one.pin(&said("a")).difference(&one.pin(&said("b"))).unwrap();
+        assert_eq!(one.pin(&said("a"), None), other.pin(&said("a"), None));
+        let difference = one.pin(&said("a"), None).difference(&one.pin(&said("b"), None)).unwrap();
+        let template = |source: &str| one.pin(&said("a"), Some(source));
+        assert!(template("a").difference(&template("b")).unwrap().contains("chat template"));
         assert!(difference.contains("fingerprint"), "{difference}");
     }
 

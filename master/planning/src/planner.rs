@@ -120,8 +120,10 @@ fn endpoint_misfits(config: &Config) -> Vec<Diagnostic> {
 
 /// Continuations that are scored behind a chat template whose thinking cannot be switched off: an answer would be scored as thinking.
 fn thinking_misfits(config: &Config) -> Vec<Diagnostic> {
-    let is_template =
-        |model: &&ModelConfig| model.chat && model.kind == ModelKind::Hf && model.profile == NumericProfile::Canonical;
+    let is_template = |model: &&ModelConfig| {
+        let is_rendered = model.kind == ModelKind::Hf || !model.tokenizer_path.as_os_str().is_empty();
+        model.chat && is_rendered && model.profile == NumericProfile::Canonical
+    };
     let misfit = |model: &ModelConfig, dataset: &DatasetConfig| {
         let is_scored = dataset.infer.scores_continuations() && !dataset.infer.means(model.profile);
         if !is_scored || !is_asked(config, model, dataset) {

@@ -39,6 +39,16 @@ pub enum Thinking {
     Field(&'static str),
     /// In the field of this name, with null as the content: the model ended within it.
     Alone(&'static str),
+    /// In the field `reasoning`, a word for each token that is asked for: it ends at a budget that is held, else with the tokens.
+    Long(Budget),
+}
+
+/// Treatment of vLLM's `thinking_token_budget`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    Held,
+    Ignored,
+    Refused,
 }
 
 /// The text of every thinking.
@@ -297,6 +307,9 @@ fn decide(request: &Request, body: &Value, script: &Script, state: &mut State, a
     if request.path.ends_with("/models") {
         return models(script);
     }
+    if script.thinking == Some(Thinking::Long(Budget::Refused)) && body.get("thinking_token_budget").is_some() {
+        return error(400, "thinking_token_budget is set but reasoning_config is not configured", "BadRequestError");
+    }
     let prompt = prompt_of(body);
     let asked = body["max_tokens"].as_u64().unwrap_or(16);
     let refused = script.context.and_then(|context| context.refusal.message(context.tokens, words(&prompt), asked));
@@ -359,7 +372,19 @@ fn said(body: &Value, prompt: &str, script: &Script) -> Answer {
     let cut = |text: &str| {
         stops.iter().fold(text.to_owned(), |text, stop| text.split(stop).next().unwrap_or_default().into())
     };
+    if script.thinking.is_some() && body.get("messages").is_none() {
+        return continued(body, prompt, &stops, script);
+    }
+    let (mut finish, mut generated) = (finish, 5);
     let message = match script.thinking {
+        Some(Thinking::Long(budget)) => {
+            let bound = body["thinking_token_budget"].as_u64().filter(|_| budget == Budget::Held);
+            let length = bound.unwrap_or_else(|| body["max_tokens"].as_u64().unwrap_or(16));
+            let said = vec!["so"; usize::try_from(length).unwrap_or(0)].join(" ");
+            generated = length + if bound.is_some() { 4 } else { 0 };
+            finish = if bound.is_some() { finish } else { "length" };
+            json!({"content": bound.map(|_| cut(&text)), "reasoning": said})
+        }
         None => json!({"content": text}),
         Some(Thinking::Marked) => json!({"content": cut(&format!("<think>{THOUGHT}</think>\n\n{text}"))}),
         Some(Thinking::Field(name)) => match cut(THOUGHT) == THOUGHT {
@@ -374,11 +399,7 @@ fn said(body: &Value, prompt: &str, script: &Script) -> Answer {
         None => json!({"index": 0, "text": text, "finish_reason": finish}),
     };
     let read = if script.context.is_some() { words(prompt) } else { 10 };
-    let usage = json!({"prompt_tokens": read, "completion_tokens": 5, "total_tokens": read + 5});
-    let answer = json!({
-        "id": "x", "object": "answer", "created": 0, "model": body["model"], "system_fingerprint": script.fingerprint,
-        "choices": [choice], "usage": usage
-    });
+    let answer = whole(body, &choice, (read, generated), script);
     match &script.stream {
         Some(form) => {
             let lines = format!("{answer:#}").replace('\n', "\ndata: ");
@@ -386,4 +407,62 @@ fn said(body: &Value, prompt: &str, script: &Script) -> Answer {
         }
         None => Answer::new(200, answer.to_string()),
     }
+}
+
+fn whole(body: &Value, choice: &Value, (read, generated): (u64, u64), script: &Script) -> Value {
+    let usage = json!({"prompt_tokens": read, "completion_tokens": generated, "total_tokens": read + generated});
+    json!({
+        "id": "x", "object": "answer", "created": 0, "model": body["model"], "system_fingerprint": script.fingerprint,
+        "choices": [choice], "usage": usage
+    })
+}
+
+/// Continues the text behind the last `A:` of a prompt as a model does that thinks between marks. Behind another text than its own it
+/// thinks on, or answers where the thinking is closed.
+fn continued(body: &Value, prompt: &str, stops: &[&str], script: &Script) -> Answer {
+    let (question, begun) = prompt.rsplit_once("A:").unwrap_or((prompt, ""));
+    let last = question.split_whitespace().next_back().unwrap_or_default();
+    let answer = format!("\n\nthe answer is {last}");
+    let whole_text = match script.thinking {
+        Some(Thinking::Alone(_)) => format!("<think>{THOUGHT}"),
+        _ => format!("<think>{THOUGHT}</think>{answer}"),
+    };
+    let rest = match (whole_text.strip_prefix(begun), begun.rsplit_once("</think>")) {
+        (Some(rest), _) => rest.to_owned(),
+        // The lines behind a mark are the prompt's already.
+        (None, Some((_, behind))) => answer[behind.len().min(2)..].to_owned(),
+        (None, None) => format!(" more</think>{answer}"),
+    };
+    let most = usize::try_from(body["max_tokens"].as_u64().unwrap_or(16)).unwrap_or(0);
+    let mut tokens = tokens(&rest);
+    let is_cut = tokens.len() > most;
+    tokens.truncate(most);
+    let mut text = tokens.concat();
+    let stopped = stops.iter().filter_map(|stop| Some((text.find(stop)?, *stop))).min();
+    // As with vLLM, the tokens of the stop string count.
+    let mut generated = tokens.len() as u64;
+    if let Some((at, stop)) = stopped {
+        generated = self::tokens(&text[..at + stop.len()]).len() as u64;
+        text.truncate(at);
+    }
+    let finish = if is_cut && stopped.is_none() { "length" } else { "stop" };
+    let reason = stopped.map(|(_, stop)| stop);
+    let choice = json!({"index": 0, "text": text, "finish_reason": finish, "stop_reason": reason});
+    Answer::new(200, whole(body, &choice, (words(prompt), generated), script).to_string())
+}
+
+/// Marks and words, with the white space before them.
+fn tokens(text: &str) -> Vec<&str> {
+    let (mut tokens, mut rest) = (Vec::new(), text);
+    while !rest.is_empty() {
+        let begin = rest.len() - rest.trim_start().len();
+        let end = match rest[begin..].strip_prefix('<') {
+            Some(mark) => mark.find('>').map(|at| begin + at + 2),
+            None => rest[begin..].find(|c: char| c.is_whitespace() || c == '<').map(|at| begin + at),
+        };
+        let (token, behind) = rest.split_at(end.unwrap_or(rest.len()).max(1));
+        tokens.push(token);
+        rest = behind;
+    }
+    tokens
 }

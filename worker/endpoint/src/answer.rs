@@ -54,6 +54,32 @@ pub(crate) struct Reading<'r> {
     pub(crate) stops: &'r [String],
     /// Marks of thinking; `None` where texts are not split.
     pub(crate) marks: Option<&'r Marks>,
+    /// Thinking at the end of the prompt.
+    pub(crate) opened: Opened,
+}
+
+/// End of a continued text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    AtLength,
+    /// At its own end token.
+    ByModel,
+    /// At this stop string.
+    ByText(String),
+    /// At a stop string or at the end token: the server does not say which.
+    Unsaid,
+}
+
+/// Returns how the only answer ended: vLLM says it in `stop_reason`, SGLang in `matched_stop`.
+pub(crate) fn stopped_by(answer: &Value) -> Stopped {
+    let choice = answer.pointer("/choices/0").unwrap_or(&Value::Null);
+    let said = ["stop_reason", "matched_stop"].iter().find_map(|key| choice.get(key));
+    match (choice.get("finish_reason").and_then(Value::as_str), said) {
+        (Some("length"), _) => Stopped::AtLength,
+        (_, Some(Value::String(text))) => Stopped::ByText(text.clone()),
+        (_, Some(_)) => Stopped::ByModel,
+        (_, None) => Stopped::Unsaid,
+    }
 }
 
 /// Returns the only answer to a prompt.
@@ -61,7 +87,7 @@ pub(crate) struct Reading<'r> {
 /// # Errors
 /// What came is not what was asked for; another try may bring it.
 pub(crate) fn generation(answer: &Value, reading: Reading<'_>) -> Result<Generated, String> {
-    let Reading { api, stops, marks } = reading;
+    let Reading { api, stops, marks, opened } = reading;
     let choices = answer.get("choices").and_then(Value::as_array).ok_or("an answer without `choices`")?;
     let [choice] = choices.as_slice() else {
         return Err(format!("{} choices in place of 1", choices.len()));
@@ -90,7 +116,7 @@ pub(crate) fn generation(answer: &Value, reading: Reading<'_>) -> Result<Generat
     if said_apart.is_none() && hidden > 0 && marks.is_some() {
         said_apart = Some(String::new());
     }
-    let (thinking, text) = told_apart(said_apart, &text, marks);
+    let (thinking, text) = told_apart(said_apart, &text, marks.map(|marks| (marks, opened)));
     if thinking.is_none() && text.is_empty() && finish != "stop" {
         let of = if finish.is_empty() {
             "without a finish_reason".to_owned()
@@ -101,7 +127,7 @@ pub(crate) fn generation(answer: &Value, reading: Reading<'_>) -> Result<Generat
     }
     let end = stops.iter().filter(|stop| !stop.is_empty()).filter_map(|stop| text.find(stop.as_str())).min();
     // vLLM and SGLang name the string that ended it.
-    let named = choice.get("stop_reason").is_some_and(Value::is_string);
+    let named = matches!(stopped_by(answer), Stopped::ByText(_));
     let finish = match (end, finish) {
         (Some(_), _) => Finish::Stop,
         (None, "length") => Finish::Length,
@@ -159,11 +185,11 @@ fn reasoning(message: &Value) -> Option<String> {
 fn told_apart<'t>(
     said_apart: Option<String>,
     text: &'t str,
-    marks: Option<&Marks>,
+    marks: Option<(&Marks, Opened)>,
 ) -> (Option<(String, bool)>, &'t str) {
-    let Some(marks) = marks else { return (None, text) };
+    let Some((marks, opened)) = marks else { return (None, text) };
     // A server that tells thinking apart closes what the template opened.
-    let opened = if said_apart.is_some() { Opened::No } else { Opened::Unknown };
+    let opened = if said_apart.is_some() { Opened::No } else { opened };
     let parts = split(text, marks, opened);
     match (said_apart, parts.thinking) {
         (Some(said), Some(more)) => (Some((said + more, parts.closed)), parts.answer),
@@ -187,7 +213,7 @@ mod tests {
     static MARKS: LazyLock<Marks> = LazyLock::new(|| Marks::new("<think>", "</think>"));
 
     fn reading(stops: &[String]) -> Reading<'_> {
-        Reading { api: EndpointApi::Chat, stops, marks: Some(&MARKS) }
+        Reading { api: EndpointApi::Chat, stops, marks: Some(&MARKS), opened: Opened::Unknown }
     }
 
     #[test]

@@ -8,14 +8,16 @@ use super::context::Lengths;
 use super::key;
 use super::pace::{Pace, Refusal, Wait};
 use super::refusal::{Meaning, REJECTED, UNANSWERED, judge};
+use super::sent::SentPrompt;
+use compass_chat::{ChatFormat, RenderedChat};
 use compass_common::backoff;
 use compass_plan::engine::{EngineFault, note_progress};
 use compass_plan::prompt::{RenderedPrompt, system_as_user};
 use compass_plan::{ENDPOINT_REFUSED, Endpoint, EndpointApi, EndpointBudget, Reported};
+use compass_postprocess::thinking::Opened;
 use compass_storage::{ApiClient, ApiError, ApiRequest};
 use compass_types::secret::Secret;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -34,6 +36,8 @@ const MOST_BYTES: usize = 32 << 20;
 const RETRY_AFTER_MS: u64 = 500;
 /// Requests for one answer, each for fewer tokens than the one before. Some servers leave one token of their context unused.
 const MOST_LENGTHS: usize = 3;
+const NO_CONTEXT: &str = "`max_out_len = \"rest\"` is what the context leaves, and the server does not list how long that is; help: write \
+                          `max_seq_len` of the model, or a number";
 /// Versions of a server that are named.
 const MOST_VERSIONS: usize = 8;
 
@@ -62,6 +66,7 @@ impl From<Unanswered> for EngineFault {
 
 pub(crate) struct Asker {
     pub(crate) endpoint: Endpoint,
+    format: Option<ChatFormat>,
     share: EndpointBudget,
     client: ApiClient,
     headers: Vec<(String, Secret)>,
@@ -95,6 +100,7 @@ impl Asker {
             headers: key::headers(endpoint)?,
             client: ApiClient::new().map_err(|fault| EngineFault::Device(fault.with_help()))?,
             endpoint: endpoint.clone(),
+            format: None,
             share,
             pace: RefCell::new(Pace::new(share, 0)),
             began: Instant::now(),
@@ -125,14 +131,30 @@ impl Asker {
         }
     }
 
-    /// The prompt as the server takes it.
-    pub(crate) fn placed<'p>(&self, prompt: &'p RenderedPrompt) -> Cow<'p, RenderedPrompt> {
-        match prompt {
-            RenderedPrompt::Messages(messages) if self.moves_system.get() => {
-                Cow::Owned(RenderedPrompt::Messages(system_as_user(messages)))
-            }
-            other => Cow::Borrowed(other),
-        }
+    /// Renders prompts by this template before they are sent.
+    pub(crate) fn render_by(&mut self, format: ChatFormat) {
+        self.format = Some(format);
+    }
+
+    /// Returns the template by which prompts are rendered here.
+    pub(crate) fn format(&self) -> Option<&ChatFormat> {
+        self.format.as_ref()
+    }
+
+    /// Returns a prompt as the server takes it; `is_begun` says whether a last message of the assistant begins the answer.
+    ///
+    /// # Errors
+    /// The chat template rejects the messages.
+    pub(crate) fn sent(&self, prompt: RenderedPrompt, is_begun: bool) -> Result<SentPrompt, Unanswered> {
+        let opened = Opened::Unknown;
+        let RenderedPrompt::Messages(messages) = prompt else { return Ok(SentPrompt { prompt, opened }) };
+        let Some(format) = &self.format else {
+            let placed = if self.moves_system.get() { system_as_user(&messages) } else { messages };
+            return Ok(SentPrompt { prompt: RenderedPrompt::Messages(placed), opened });
+        };
+        let rendered = if is_begun { format.begun_text(&messages, None) } else { format.text(&messages, None) };
+        let RenderedChat { text, opened } = rendered.map_err(|error| Unanswered::Sample(error.to_string()))?;
+        Ok(SentPrompt { prompt: RenderedPrompt::Text(text), opened })
     }
 
     /// Puts system messages before the user's from here on.
@@ -167,6 +189,13 @@ impl Asker {
         estimated: u64,
         read: impl Fn(&Value) -> Read<T>,
     ) -> Result<T, Unanswered> {
+        if self.endpoint.api == EndpointApi::Completions && body.get("max_tokens").is_none() {
+            // Unasked, a server that continues texts gives 16 tokens.
+            let Some(context) = *self.context.get_or_init(|| self.listed_context()).await else {
+                return Err(Unanswered::Refused(NO_CONTEXT.to_owned()));
+            };
+            body["max_tokens"] = context.into();
+        }
         let mut refusal = String::new();
         for _ in 0..MOST_LENGTHS {
             let (lengths, why) = match self.answer(body, estimated, &read).await? {

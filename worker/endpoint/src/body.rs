@@ -1,13 +1,18 @@
 //! The JSON of requests.
 
+use super::answer::Reading;
+use super::sent::Bound;
+use compass_chat::ChatFormat;
 use compass_plan::prompt::{Message, RenderedPrompt};
-use compass_plan::{Decoding, EndpointApi, GenSpec, ModelPlan, NumericProfile, ThinkingMode};
-use compass_postprocess::thinking::Marks;
+use compass_plan::{Decoding, EndpointApi, GenSpec, ModelPlan, NumericProfile, REST, ThinkingMode};
+use compass_postprocess::thinking::{Marks, Opened};
 use serde_json::{Map, Value, json};
 
 /// Strings that OpenAI takes as `stop`; answers are cut at the others here.
 const MOST_STOPS: usize = 4;
 const ASSISTANT: &str = "assistant";
+/// Field of vLLM's with the most tokens of a thinking.
+const THINKING_BUDGET: &str = "thinking_token_budget";
 /// Grade of thinking, a field of the protocol that servers hand to the template too.
 const REASONING_EFFORT: &str = "reasoning_effort";
 
@@ -20,25 +25,65 @@ pub(crate) struct Wish {
     pub(crate) decoding: Decoding,
     /// Marks of thinking; `None` where texts are not split.
     pub(crate) marks: Option<Marks>,
+    /// Bound of the thinking, where it is held here.
+    pub(crate) bound: Option<Bound>,
     /// Set where thinking is asked for: a stop string would end it on the server.
     thinks: bool,
     /// Fields beyond the protocol.
     fields: Map<String, Value>,
 }
 
+/// Tokens beyond budget and answer that a server's own end of a thinking may take.
+const FORCED_TOKENS: u32 = 64;
+
 impl Wish {
-    pub(crate) fn of(spec: &GenSpec, model: &ModelPlan) -> Self {
+    /// `format` renders the prompts before they are sent; `None` where the server does.
+    pub(crate) fn of(spec: &GenSpec, model: &ModelPlan, format: Option<&ChatFormat>) -> Self {
         let mut stops = spec.stop.clone();
         stops.extend(model.stop_words.iter().filter(|word| !spec.stop.contains(word)).cloned());
+        let marks = marks(model, format);
+        let thinking = &model.thinking;
+        let answer = thinking.answer_tokens.or(spec.max_out_len).unwrap_or(model.max_out_len);
+        let bound = match (format, &marks) {
+            (Some(_), Some(marks)) => Bound::new(thinking, marks, answer, model.max_seq_len),
+            _ => None,
+        };
+        let is_chat = model.endpoint.as_ref().is_none_or(|endpoint| endpoint.api == EndpointApi::Chat);
+        let answer = match (answer, model.max_seq_len) {
+            (REST, Some(longest)) if !is_chat => longest,
+            (answer, _) => answer,
+        };
+        let (mut max_tokens, mut fields) = (answer, fields(model, format));
+        if let (None, Some(budget)) = (format, thinking.budget) {
+            // REST stays what it is.
+            max_tokens = answer.saturating_add(budget).saturating_add(FORCED_TOKENS);
+            fields.insert(THINKING_BUDGET.to_owned(), budget.into());
+        }
         Self {
-            max_tokens: spec.max_out_len.unwrap_or(model.max_out_len),
+            max_tokens,
             min_tokens: spec.min_out_len.unwrap_or(model.min_out_len),
             stops,
             decoding: spec.decoding.over(&model.decoding),
-            marks: marks(model),
-            thinks: model.thinking.mode == ThinkingMode::On,
-            fields: fields(model),
+            marks,
+            bound,
+            thinks: thinking.mode == ThinkingMode::On,
+            fields,
         }
+    }
+
+    /// Asks for a part of a text that ends at one of the `stops`.
+    pub(crate) fn part(&self, max_tokens: u32, stops: Vec<String>) -> Self {
+        Self { max_tokens, min_tokens: 0, ..self.answering(stops) }
+    }
+
+    /// Asks for the answer behind a thinking, which ends at one of the `stops`.
+    pub(crate) fn answering(&self, stops: Vec<String>) -> Self {
+        Self { stops, marks: None, bound: None, thinks: false, ..self.clone() }
+    }
+
+    /// Reading of the answer to a prompt.
+    pub(crate) fn reading<'r>(&'r self, api: EndpointApi, stops: &'r [String], opened: Opened) -> Reading<'r> {
+        Reading { api, stops, marks: self.marks.as_ref(), opened }
     }
 
     /// The same wish without stop strings for the server: answers are cut at them here.
@@ -81,7 +126,10 @@ impl Wish {
                 }
             }
         }
-        put("max_tokens", self.max_tokens.into());
+        // What a chat's context leaves is what a server gives unasked.
+        if self.max_tokens != REST {
+            put("max_tokens", self.max_tokens.into());
+        }
         if self.min_tokens > 0 {
             put("min_tokens", self.min_tokens.into());
         }
@@ -107,16 +155,26 @@ impl Wish {
 }
 
 /// Marks by which the answers of a model are told apart from its thinking: a peer's profile splits nothing.
-fn marks(model: &ModelPlan) -> Option<Marks> {
-    let usual = || Marks::new("<think>", "</think>");
-    let is_asked = model.endpoint.as_ref().is_none_or(|endpoint| endpoint.api == EndpointApi::Chat);
-    (is_asked && model.profile == NumericProfile::Canonical).then(|| model.thinking.marks.clone().unwrap_or_else(usual))
+fn marks(model: &ModelPlan, format: Option<&ChatFormat>) -> Option<Marks> {
+    let is_chat = model.endpoint.as_ref().is_none_or(|endpoint| endpoint.api == EndpointApi::Chat);
+    match (model.profile, format) {
+        (NumericProfile::Opencompass | NumericProfile::LmEvalHf, _) => None,
+        (NumericProfile::Canonical, Some(format)) => format.marks().cloned(),
+        (NumericProfile::Canonical, None) => {
+            let usual = || Marks::new("<think>", "</think>");
+            is_chat.then(|| model.thinking.marks.clone().unwrap_or_else(usual))
+        }
+    }
 }
 
 /// Returns fields of every request: the endpoint's own, the variables of its chat template, and the switch of thinking by both names
-/// that templates have for it.
-fn fields(model: &ModelPlan) -> Map<String, Value> {
+/// that templates have for it. A prompt that is rendered here has its special tokens, and the server's text keeps the marks.
+fn fields(model: &ModelPlan, format: Option<&ChatFormat>) -> Map<String, Value> {
     let mut fields = model.endpoint.as_ref().map(|endpoint| endpoint.body.clone()).unwrap_or_default();
+    if format.is_some() {
+        fields.extend(["add_special_tokens", "skip_special_tokens"].map(|key| (key.to_owned(), false.into())));
+        return fields;
+    }
     let mut kwargs = model.chat_template_kwargs.clone();
     let switched = match model.thinking.mode {
         ThinkingMode::Auto => None,
@@ -160,6 +218,21 @@ pub(crate) fn greeting(model: &str, api: EndpointApi) -> Value {
     }
 }
 
+/// Tokens of the thinking by which a server shows that it ends one.
+const PROBED_BUDGET: u32 = 16;
+
+/// A question that takes more thinking than [`PROBED_BUDGET`]: a server that ends the thinking there answers within the tokens.
+pub(crate) fn bounded_greeting(model: &ModelPlan, name: &str) -> Value {
+    let question = "What is 173 * 289? Think step by step and check every step.";
+    let mut body = fields(model, None);
+    body.insert(THINKING_BUDGET.to_owned(), PROBED_BUDGET.into());
+    body.insert("model".to_owned(), name.into());
+    body.insert("messages".to_owned(), json!([{"role": "user", "content": question}]));
+    body.insert("max_tokens".to_owned(), (PROBED_BUDGET + FORCED_TOKENS + PROBED_BUDGET).into());
+    body.insert("temperature".to_owned(), 0.into());
+    body.into()
+}
+
 /// The same with a message of the system's, by which an endpoint shows whether it takes them.
 pub(crate) fn greeting_with_system(model: &str) -> Value {
     let messages = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]);
@@ -178,7 +251,7 @@ mod tests {
 
     fn wish(spec: &GenSpec) -> Wish {
         let model = ModelPlan { stop_words: vec!["<eoa>".into()], ..ModelPlan::new("m", ModelKind::Endpoint, "") };
-        Wish::of(spec, &model)
+        Wish::of(spec, &model, None)
     }
 
     #[test]
@@ -196,7 +269,7 @@ mod tests {
         let sent = |change: &dyn Fn(&mut ModelPlan)| {
             let mut model = ModelPlan { stop_words: vec!["x".into()], ..ModelPlan::new("m", ModelKind::Endpoint, "") };
             change(&mut model);
-            let wish = Wish::of(&GenSpec::default(), &model);
+            let wish = Wish::of(&GenSpec::default(), &model, None);
             let mut body = wish.request("gpt", &RenderedPrompt::Text("2+2=".into()), 3, 0);
             body.as_object_mut()
                 .unwrap()

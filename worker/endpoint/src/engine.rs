@@ -1,18 +1,20 @@
 //! The engine: keeps as many samples in flight as the endpoint's budget allows at once.
 
-use super::answer::{Usage, reported};
+use super::answer::{Stopped, Usage, reported, stopped_by};
 use super::asker::{Asker, Unanswered};
-use super::body::{greeting, greeting_with_system};
+use super::body::{bounded_greeting, greeting, greeting_with_system};
 use super::probe::probe;
 use super::work::Work;
+use compass_chat::{ChatFormat, special_tokens};
 use compass_common::backoff;
 use compass_plan::engine::{Added, BatchSpec, Engine, EngineFault, ModelFacts, Request, TokenCounters, note_progress};
-use compass_plan::{EndpointApi, ModelPlan, RefusedSystem};
+use compass_plan::{ENDPOINT_REFUSED, EndpointApi, ModelPlan, RefusedSystem};
 use compass_types::result::SampleResult;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use serde_json::Value;
 use std::collections::VecDeque;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
@@ -25,6 +27,14 @@ const LOOK: Duration = Duration::from_millis(10);
 const FAILURES_AT_SYSTEM: u32 = 3;
 /// Characters of a token, as a first guess.
 const CHARACTERS_PER_TOKEN: f64 = 4.0;
+
+/// Remedy where a server does not end a thinking.
+const BUDGET_HELP: &str = "start vLLM with --reasoning-parser and --reasoning-config, write `api = \"completions\"` with `tokenizer_path`, by \
+                           which the thinking is ended here, or leave `budget` out and write `max_out_len`, which thinking and answer share";
+
+/// Reason to refuse a server that takes a budget and does not hold it.
+const THINKS_ON: &str = "the server takes `thinking_token_budget`, and its model thinks beyond it: a question with a budget of 16 tokens has no \
+                         answer";
 
 struct EndpointEngine {
     plan: ModelPlan,
@@ -49,11 +59,31 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
         endpoint.model = runtime.block_on(first_answer(waits, || asker.first_model()))?;
     }
     let endpoint = &endpoint;
-    let asker = Asker::new(endpoint)?;
+    let mut asker = Asker::new(endpoint)?;
+    let mut notes = Vec::new();
+    let mut template = None;
+    if plan.chat && endpoint.api == EndpointApi::Completions {
+        let folder = Path::new(&plan.tokenizer_path);
+        let format = ChatFormat::read(plan, special_tokens(folder), &mut notes);
+        let format = format.map_err(|fault| fault.of_model(folder))?;
+        template = Some(format.source().to_owned());
+        asker.render_by(format);
+    }
     let hello = greeting(&endpoint.model, endpoint.api);
     let greeted = runtime.block_on(first_answer(waits, || asker.greet(&hello)))?;
     if endpoint.scores {
         runtime.block_on(probe(&asker))?;
+    }
+    if plan.thinking.budget.is_some() && endpoint.api == EndpointApi::Chat {
+        let bounded = bounded_greeting(plan, &endpoint.model);
+        match runtime.block_on(first_answer(waits, || asker.greet(&bounded))) {
+            Ok(answer) if thinks_on(&answer) => {
+                return Err(EngineFault::Refused(format!("{ENDPOINT_REFUSED}: {THINKS_ON}; help: {BUDGET_HELP}")));
+            }
+            Ok(_) => {}
+            Err(EngineFault::Refused(why)) => return Err(EngineFault::Refused(format!("{why}; help: {BUDGET_HELP}"))),
+            Err(fault) => return Err(fault),
+        }
     }
     if plan.system == RefusedSystem::User && endpoint.api == EndpointApi::Chat {
         let with_system = greeting_with_system(&endpoint.model);
@@ -68,11 +98,18 @@ pub fn load(plan: &ModelPlan, waits: &dyn Fn(String)) -> Result<Box<dyn Engine>,
         eos_token: None,
         device: "endpoint".into(),
         sequences: endpoint.budget.share().max_concurrency,
-        notes: Vec::new(),
+        notes,
         remarks: Vec::new(),
-        pin: Some(endpoint.pin(&reported(&greeted))),
+        pin: Some(endpoint.pin(&reported(&greeted), template.as_deref())),
     };
     Ok(Box::new(EndpointEngine { plan: plan.clone(), asker, runtime, facts }))
+}
+
+/// Returns whether an answer to [`bounded_greeting`] shows that the server does not end a thinking at its budget: the tokens ran out
+/// before there was an answer.
+fn thinks_on(answer: &Value) -> bool {
+    let content = answer.pointer("/choices/0/message/content").and_then(Value::as_str).unwrap_or_default();
+    stopped_by(answer) == Stopped::AtLength && content.trim().is_empty()
 }
 
 /// Returns true if the endpoint, which answers `plain`, does not take `with_system`: it refuses it, or fails at it again and again while it
@@ -142,14 +179,15 @@ impl Engine for EndpointEngine {
         emit: &mut dyn FnMut(SampleResult),
     ) -> Result<TokenCounters, EngineFault> {
         let (asker, plan) = (&self.asker, &self.plan);
-        let mut waiting: VecDeque<Work> = requests.iter().map(|request| Work::of(request, batch, plan)).collect();
+        let mut waiting: VecDeque<Work> =
+            requests.iter().map(|request| Work::of(request, batch, plan, asker.format())).collect();
         let ran = self.runtime.block_on(async {
             let mut flying = FuturesUnordered::new();
             let mut look = tokio::time::interval(LOOK);
             look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 if waiting.len() < asker.most_at_once() {
-                    added(&mut |request| waiting.push_back(Work::of(request, batch, plan)));
+                    added(&mut |request| waiting.push_back(Work::of(request, batch, plan, asker.format())));
                 }
                 while flying.len() < asker.most_at_once()
                     && let Some(work) = waiting.pop_front()

@@ -7,6 +7,7 @@
 mod answer;
 mod asker;
 mod body;
+mod bounded;
 mod context;
 mod engine;
 mod key;
@@ -14,6 +15,7 @@ mod pace;
 mod probe;
 mod refusal;
 mod score;
+mod sent;
 mod stream;
 mod work;
 

@@ -6,6 +6,7 @@
 use super::answer::{Usage, told as counted};
 use super::asker::{Asker, Unanswered};
 use super::refusal::REJECTED;
+use compass_chat::{ChatError, ChatFormat};
 use compass_plan::engine::{BatchSpec, Request};
 use compass_plan::prompt::{Prompt, RenderedPrompt};
 use compass_plan::{OptionPrompt, OptionText};
@@ -39,28 +40,49 @@ pub(crate) enum Scoring {
 }
 
 impl Scoring {
-    pub(crate) fn ppl(request: &Request<'_>, batch: &BatchSpec, options: &[OptionPrompt]) -> Self {
-        Self::Ppl(options.iter().map(|option| text(request, batch, &option.prompt)).collect())
+    /// # Errors
+    /// The chat template rejects the messages.
+    pub(crate) fn ppl(
+        request: &Request<'_>,
+        batch: &BatchSpec,
+        options: &[OptionPrompt],
+        format: Option<&ChatFormat>,
+    ) -> Result<Self, ChatError> {
+        let texts = options.iter().map(|option| text(request, batch, &option.prompt, format));
+        Ok(Self::Ppl(texts.collect::<Result<_, _>>()?))
     }
 
-    pub(crate) fn one(request: &Request<'_>, batch: &BatchSpec, prompt: &Prompt) -> Self {
-        Self::Ppl(vec![text(request, batch, prompt)])
+    /// # Errors
+    /// As [`Scoring::ppl`].
+    pub(crate) fn one(
+        request: &Request<'_>,
+        batch: &BatchSpec,
+        prompt: &Prompt,
+        format: Option<&ChatFormat>,
+    ) -> Result<Self, ChatError> {
+        Ok(Self::Ppl(vec![text(request, batch, prompt, format)?]))
     }
 
+    /// # Errors
+    /// As [`Scoring::ppl`].
     pub(crate) fn loglikelihood(
         request: &Request<'_>,
         batch: &BatchSpec,
         context: &Prompt,
         options: &[OptionText],
-    ) -> Self {
-        let shared = text(request, batch, context);
+        format: Option<&ChatFormat>,
+    ) -> Result<Self, ChatError> {
+        let shared = text(request, batch, context, format)?;
         let pair = |option: &OptionText| {
-            let context = option.context.as_ref().map_or_else(|| shared.clone(), |own| text(request, batch, own));
+            let context = match &option.context {
+                Some(own) => text(request, batch, own, format)?,
+                None => shared.clone(),
+            };
             // White space at the end of a context is the continuation's, as lm-eval has it.
             let kept = context.trim_end_matches(is_python_space).len();
-            (context[..kept].to_owned(), format!("{}{}", &context[kept..], option.continuation))
+            Ok((context[..kept].to_owned(), format!("{}{}", &context[kept..], option.continuation)))
         };
-        Self::Loglikelihood(options.iter().map(pair).collect())
+        Ok(Self::Loglikelihood(options.iter().map(pair).collect::<Result<_, _>>()?))
     }
 
     /// Scores every text; with the tokens that were read for all of them.
@@ -188,11 +210,20 @@ fn spells(tokens: &[Token], text: &str) -> Result<(), String> {
     }
 }
 
-/// A prompt as one text.
-fn text(request: &Request<'_>, batch: &BatchSpec, prompt: &Prompt) -> String {
-    match request.render(prompt, request.shots.len(), batch) {
-        RenderedPrompt::Text(text) => text,
-        RenderedPrompt::Messages(messages) => messages.into_iter().map(|message| message.content).collect(),
+/// Returns a prompt as one text, by the chat template where there is one. Thinking is off: what is scored is an answer.
+fn text(
+    request: &Request<'_>,
+    batch: &BatchSpec,
+    prompt: &Prompt,
+    format: Option<&ChatFormat>,
+) -> Result<String, ChatError> {
+    match (request.render(prompt, request.shots.len(), batch), format) {
+        (RenderedPrompt::Text(text), _) => Ok(text),
+        // An empty prompt is not a message.
+        (RenderedPrompt::Messages(_), Some(_)) if prompt.0.is_empty() => Ok(String::new()),
+        (RenderedPrompt::Messages(messages), Some(format)) if prompt.is_rounds() => format.scored_text(&messages),
+        (RenderedPrompt::Messages(messages), Some(format)) => Ok(format.bordered(&messages)?.0),
+        (RenderedPrompt::Messages(messages), None) => Ok(messages.into_iter().map(|message| message.content).collect()),
     }
 }
 

@@ -1,9 +1,12 @@
 //! A sample as requests: the requests for it, and the result that the answers make.
 
-use super::answer::{Generated, Reading, Usage, estimated, generation};
+use super::answer::{Generated, Usage, estimated, generation};
 use super::asker::{Asker, Unanswered};
 use super::body::{Wish, messages_text};
+use super::bounded::bounded;
 use super::score::Scoring;
+use super::sent::{Read, SentPrompt};
+use compass_chat::{ChatError, ChatFormat};
 use compass_plan::engine::{BatchSpec, EngineFault, Request};
 use compass_plan::prompt::{Message, RenderedPrompt, kept_prompt, prompt_sha};
 use compass_plan::{Body, ChatMode, ChatTurn, InferSpec, ModelPlan};
@@ -22,7 +25,7 @@ pub(crate) struct Work {
 #[derive(Debug)]
 enum Ask {
     /// Answers to a prompt.
-    Generate { prompt: RenderedPrompt, sequences: u32, wish: Wish },
+    Generate { prompt: RenderedPrompt, is_begun: bool, sequences: u32, wish: Wish },
     /// Answers in a conversation.
     Converse { turns: Vec<ChatTurn>, mode: ChatMode, wish: Wish },
     /// The log-probabilities of texts.
@@ -31,24 +34,27 @@ enum Ask {
     Nothing(String),
 }
 
-/// Prompt tokens of a sample, over all its requests.
-type Read = u64;
-
 impl Work {
-    pub(crate) fn of(request: &Request<'_>, batch: &BatchSpec, model: &ModelPlan) -> Self {
+    /// `format` renders the prompts of the model; `None` where the server does.
+    pub(crate) fn of(request: &Request<'_>, batch: &BatchSpec, model: &ModelPlan, format: Option<&ChatFormat>) -> Self {
+        let scoring = |scoring: Result<Scoring, ChatError>| match scoring {
+            Ok(scoring) => Ask::Score(scoring),
+            Err(error) => Ask::Nothing(error.to_string()),
+        };
         let ask = match (&request.sample.body, &batch.infer) {
             (Body::Gen { prompt }, InferSpec::Gen(spec)) => {
-                let wish = Wish::of(spec, model);
+                let wish = Wish::of(spec, model, format);
+                let is_begun = !prompt.is_rounds();
                 let prompt = request.render(prompt, request.shots.len(), batch);
-                Ask::Generate { prompt, sequences: wish.decoding.sequences(), wish }
+                Ask::Generate { prompt, is_begun, sequences: wish.decoding.sequences(), wish }
             }
             (Body::Chat { turns }, InferSpec::Chat { infer_mode, gen_spec }) => {
-                Ask::Converse { turns: turns.clone(), mode: *infer_mode, wish: Wish::of(gen_spec, model) }
+                Ask::Converse { turns: turns.clone(), mode: *infer_mode, wish: Wish::of(gen_spec, model, format) }
             }
-            (Body::Gen { prompt }, InferSpec::PplOnly) => Ask::Score(Scoring::one(request, batch, prompt)),
-            (Body::Ppl { options }, InferSpec::Ppl) => Ask::Score(Scoring::ppl(request, batch, options)),
+            (Body::Gen { prompt }, InferSpec::PplOnly) => scoring(Scoring::one(request, batch, prompt, format)),
+            (Body::Ppl { options }, InferSpec::Ppl) => scoring(Scoring::ppl(request, batch, options, format)),
             (Body::Loglikelihood { context, options }, InferSpec::Loglikelihood) => {
-                Ask::Score(Scoring::loglikelihood(request, batch, context, options))
+                scoring(Scoring::loglikelihood(request, batch, context, options, format))
             }
             _ => Ask::Nothing("an endpoint cannot run this kind of request".into()),
         };
@@ -62,9 +68,10 @@ impl Work {
     pub(crate) async fn run(self, asker: &Asker) -> Result<SampleResult, EngineFault> {
         let mut sent = Vec::new();
         let asked = match &self.ask {
-            Ask::Generate { prompt, sequences, wish } => {
-                answers(asker, wish, prompt, self.index, *sequences, &mut sent).await
-            }
+            Ask::Generate { prompt, is_begun, sequences, wish } => match asker.sent(prompt.clone(), *is_begun) {
+                Ok(prompt) => answers(asker, wish, &prompt, self.index, *sequences, &mut sent).await,
+                Err(unanswered) => Err(unanswered),
+            },
             Ask::Converse { turns, mode, wish } => converse(asker, wish, turns, *mode, self.index, &mut sent).await,
             Ask::Score(scoring) => scoring.run(asker).await,
             Ask::Nothing(why) => Err(Unanswered::Sample(why.clone())),
@@ -88,13 +95,12 @@ impl Work {
 async fn answers(
     asker: &Asker,
     wish: &Wish,
-    prompt: &RenderedPrompt,
+    prompt: &SentPrompt,
     index: u32,
     sequences: u32,
     sent: &mut Vec<String>,
 ) -> Result<(Outcome, Read), Unanswered> {
-    let prompt = &*asker.placed(prompt);
-    note_sent(prompt, sent);
+    note_sent(asker, prompt, sent);
     let (mut answers, mut read, mut wish) = (Vec::with_capacity(sequences as usize), 0, wish.clone());
     for sequence in 0..sequences {
         let (answer, tokens) = one(asker, &mut wish, prompt, index, sequence).await?;
@@ -105,9 +111,11 @@ async fn answers(
 }
 
 /// Notes the text that the requests hold where the prompt consists of messages.
-fn note_sent(prompt: &RenderedPrompt, sent: &mut Vec<String>) {
-    if let RenderedPrompt::Messages(messages) = prompt {
-        sent.push(messages_text(messages));
+fn note_sent(asker: &Asker, prompt: &SentPrompt, sent: &mut Vec<String>) {
+    match &prompt.prompt {
+        RenderedPrompt::Messages(messages) => sent.push(messages_text(messages)),
+        RenderedPrompt::Text(text) if asker.format().is_some() => sent.push(text.clone()),
+        RenderedPrompt::Text(_) => {}
     }
 }
 
@@ -115,10 +123,13 @@ fn note_sent(prompt: &RenderedPrompt, sent: &mut Vec<String>) {
 async fn one(
     asker: &Asker,
     wish: &mut Wish,
-    prompt: &RenderedPrompt,
+    prompt: &SentPrompt,
     index: u32,
     sequence: u32,
 ) -> Result<(Generation, Read), Unanswered> {
+    if let Some(bound) = &wish.bound {
+        return bounded(asker, wish, bound, prompt, (index, sequence)).await;
+    }
     let generation = asked(asker, wish, prompt, index, sequence).await?;
     // A stop string ends thinking on a server that does not tell it apart: it counts in the answer alone.
     let is_stopped = |thought: &Thought| thought.end == ThinkingEnd::Ended && wish.sends_stops();
@@ -135,15 +146,15 @@ async fn one(
 async fn asked(
     asker: &Asker,
     wish: &mut Wish,
-    prompt: &RenderedPrompt,
+    prompt: &SentPrompt,
     index: u32,
     sequence: u32,
 ) -> Result<(Generated, Read), Unanswered> {
-    let mut body = wish.request(&asker.endpoint.model, prompt, index, sequence);
-    let characters = usize::try_from(prompt.characters()).unwrap_or(usize::MAX);
+    let mut body = wish.request(&asker.endpoint.model, &prompt.prompt, index, sequence);
+    let characters = usize::try_from(prompt.prompt.characters()).unwrap_or(usize::MAX);
     let expected = estimated(characters).saturating_add(wish.most_tokens());
     let read = |answer: &serde_json::Value| {
-        let reading = Reading { api: asker.endpoint.api, stops: &wish.stops, marks: wish.marks.as_ref() };
+        let reading = wish.reading(asker.endpoint.api, &wish.stops, prompt.opened);
         let generated: Generated = generation(answer, reading)?;
         let thought =
             |generation: &Generation| generation.thinking.as_ref().map_or(0, |said| said.text.chars().count());
@@ -174,9 +185,8 @@ async fn converse(
         let is_asked = turn.role == ASSISTANT && (mode != ChatMode::Last || Some(at) == last);
         let mut content = turn.content.clone();
         if is_asked {
-            let prompt = RenderedPrompt::Messages(history.clone());
-            let prompt = asker.placed(&prompt);
-            note_sent(&prompt, sent);
+            let prompt = asker.sent(RenderedPrompt::Messages(history.clone()), false)?;
+            note_sent(asker, &prompt, sent);
             let (answer, tokens) = one(asker, &mut wish, &prompt, index, answers.len() as u32).await?;
             read += tokens;
             if mode == ChatMode::Every {

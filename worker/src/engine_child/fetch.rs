@@ -50,11 +50,12 @@ pub(super) fn fetch(
     waits: &Waits<'_>,
 ) -> Result<FetchedModel, EngineFault> {
     let mut fetched = FetchedModel { plan: plan.clone(), places: Vec::new(), _held: Vec::new() };
-    if matches!(plan.kind, ModelKind::Endpoint | ModelKind::Echo | ModelKind::Sandbox) {
+    if matches!(plan.kind, ModelKind::Echo | ModelKind::Sandbox) {
         return Ok(fetched);
     }
     let storage = Storage::new(arguments.options());
-    if let Some(location) = location(&plan.path)? {
+    let has_weights = plan.kind != ModelKind::Endpoint;
+    if let Some(location) = location(&plan.path)?.filter(|_| has_weights) {
         let files = patiently(&location, waits, |said| storage.model_files(&location, plan.kind, said))?;
         fetched.plan.path = fetched.hold(&location, files);
     }

@@ -1,7 +1,7 @@
 //! `thinking` and `chat_template_kwargs`: what is read, and what is refused with its place before anything starts.
 
 use super::fixture::{DATASET, Fixture};
-use compass_plan::{AtBudget, ThinkingMode, Unfinished};
+use compass_plan::{AtBudget, REST, ThinkingMode, Unfinished};
 use compass_settings::ModelConfig;
 
 /// A template that thinks unless it is told not to.
@@ -116,10 +116,41 @@ fn an_endpoint_takes_fields_beyond_the_protocol() {
     for (keys, model, wanted) in [
         (", body = { model = \"y\" }", "", "`model` of `body` is sent anyway"),
         (", body = { max_tokens = 5, temperature = 1 }", "", "2 errors"),
-        ("", "thinking = { budget = 5 }", "`budget` of model `m`, which is behind an endpoint"),
+        ("", "thinking = { budget = 5, at_budget = \"cut\" }", "whose server ends the thinking in its own way"),
+        ("", "thinking = { budget = 5, extend = 1 }", "whose server ends the thinking in its own way"),
+        (
+            "",
+            "tokenizer_path = \"models/tiny\"",
+            "`tokenizer_path` of a model behind an endpoint that is not asked through its template",
+        ),
+        (", api = \"completions\"", "chat = false\ntokenizer_path = \"models/tiny\"", "not asked through its template"),
         (", api = \"completions\"", "thinking = \"on\"", "is asked with texts, which pass no chat template"),
     ] {
         let shown = fixture.bad(&endpoint(keys, model));
         assert!(shown.contains(wanted), "{keys} {model}\n{shown}");
     }
+    let budget = fixture.good(&endpoint("", "thinking = { budget = 5 }")).models.remove(0);
+    assert_eq!((budget.thinking.budget, budget.tokenizer_path.as_os_str().len()), (Some(5), 0));
+}
+
+#[test]
+fn prompts_of_an_endpoint_that_continues_texts_go_through_the_template_of_a_tokenizer() {
+    let toml = |model: &str| {
+        format!(
+            "[[model]]\nabbr = \"m\"\ntokenizer_path = \"models/tiny\"\n\
+             endpoint = {{ url = \"http://h/v1\", model = \"x\", api = \"completions\" }}\n{model}\n{DATASET}"
+        )
+    };
+    let model = fixture(QWEN)
+        .good(&toml(
+            "thinking = { mode = \"on\", budget = 5, at_budget = \"cut\", extend = 1 }\nmax_out_len = \"rest\"",
+        ))
+        .models
+        .remove(0);
+    assert!(model.chat && model.tokenizer_path.ends_with("models/tiny"), "{model:?}");
+    assert_eq!((model.thinking.budget, model.max_out_len), (Some(5), REST));
+    let shown = fixture(PLAIN).bad(&toml("thinking = \"on\""));
+    assert!(shown.contains("model `m`: the chat template has no marks of thinking"), "{shown}");
+    let shown = fixture(QWEN).bad(&toml("max_out_len = \"all\""));
+    assert!(shown.contains("max_out_len") && shown.contains("a number of tokens, or \"rest\""), "{shown}");
 }

@@ -55,6 +55,11 @@ impl Marks {
         self.ends.first().map_or("", String::as_str)
     }
 
+    /// Returns whether a text begins with a start mark, white space before it aside.
+    pub fn begins(&self, text: &str) -> bool {
+        self.starts.iter().any(|start| text.trim_start().starts_with(start.as_str()))
+    }
+
     /// Returns whether `tail`, the part of a rendered prompt behind the last message, leaves thinking open.
     pub fn opened_by(&self, tail: &str) -> Opened {
         let last = |marks: &[String]| marks.iter().filter_map(|mark| Some(tail.rfind(mark.trim_end())? + 1)).max();

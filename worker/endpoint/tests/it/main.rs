@@ -3,11 +3,11 @@
 #![warn(clippy::disallowed_methods)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod budget;
 mod contexts;
 mod events;
 mod thinking;
 
-use compass_endpoint::load;
 use compass_mirrors::openai;
 use compass_plan::engine::{BatchSpec, Engine, Request};
 use compass_plan::prompt::{MetaTemplate, Prompt, Segment, ShotFormat};
@@ -17,6 +17,14 @@ use compass_plan::{
 use compass_types::result::SampleResult;
 use std::collections::BTreeMap;
 
+/// A scripted endpoint as a plan has it, which is asked one request after the other.
+fn asked(endpoint: &openai::Endpoint, api: EndpointApi) -> Endpoint {
+    let budget = EndpointBudget { max_concurrency: 1, ..EndpointBudget::default() };
+    let (url, model) = (endpoint.url(), "tiny".to_owned());
+    let (headers, body) = (BTreeMap::new(), serde_json::Map::new());
+    Endpoint { url, model, api, key: None, headers, body, scores: false, budget }
+}
+
 /// A scripted endpoint as an engine, which asks one request after the other.
 struct Served {
     engine: Box<dyn Engine>,
@@ -25,20 +33,15 @@ struct Served {
 
 impl Served {
     fn new(endpoint: &openai::Endpoint, api: EndpointApi) -> Self {
-        let budget = EndpointBudget { max_concurrency: 1, ..EndpointBudget::default() };
-        let (url, model) = (endpoint.url(), "tiny".to_owned());
-        let asked = Endpoint {
-            url,
-            model,
-            api,
-            key: None,
-            headers: BTreeMap::new(),
-            body: Default::default(),
-            scores: false,
-            budget,
-        };
-        let plan = ModelPlan { endpoint: Some(asked), ..ModelPlan::new("served", ModelKind::Endpoint, "") };
-        Self { engine: load(&plan, &|why| panic!("not reached: {why}")).unwrap(), api }
+        let asked = Some(asked(endpoint, api));
+        Self::load(&ModelPlan { endpoint: asked, ..ModelPlan::new("served", ModelKind::Endpoint, "") }, false)
+    }
+
+    /// A model whose prompts are messages if `chat` is set, else as its endpoint takes them.
+    fn load(plan: &ModelPlan, chat: bool) -> Self {
+        let api = plan.endpoint.as_ref().unwrap().api;
+        let api = if chat { EndpointApi::Chat } else { api };
+        Self { engine: compass_endpoint::load(plan, &|why| panic!("not reached: {why}")).unwrap(), api }
     }
 
     /// Asks for `sequences` answers of at most `max_out_len` tokens to a prompt.

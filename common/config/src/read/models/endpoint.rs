@@ -76,9 +76,17 @@ const REQUEST_PATHS: [&str; 2] = ["/chat/completions", "/completions"];
 /// Words in the names of headers that hold secrets.
 const SECRET_HEADERS: [&str; 6] = ["authorization", "key", "token", "secret", "cookie", "password"];
 
-/// Reads the table in `node`. `chat` says whether the model's prompts are messages, where that is known. `None` when something
-/// is wrong, which is reported.
-pub(crate) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option<Endpoint> {
+/// Form of a model's prompts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PromptForm<'t> {
+    /// Set if they are messages, and unset if they are texts, where that is known.
+    pub(crate) messages: Option<bool>,
+    /// Place of the tokenizer whose chat template renders them before they are sent.
+    pub(crate) tokenizer: Option<&'t Node>,
+}
+
+/// Reads the table in `node`. `None` when something is wrong, which is reported.
+pub(crate) fn read(check: &mut Check, node: &Node, form: PromptForm<'_>) -> Option<Endpoint> {
     let mut fields = crate::read::fields::table(check, "endpoint", node, &ENDPOINT)?;
     let url = fields.require(check, "url", "\"http://127.0.0.1:8000/v1\"").and_then(|node| url(check, node));
     // An empty name would be a slip; without the key the server's first model is meant.
@@ -112,10 +120,23 @@ pub(crate) fn read(check: &mut Check, node: &Node, chat: Option<bool>) -> Option
     }
     budget.price = price;
     fields.finish(check);
-    let api = match (wanted, chat) {
+    if let Some(tokenizer) = form.tokenizer {
+        let sends_texts = matches!(wanted, Some((_, Some(Some(EndpointApi::Completions)))));
+        if !sends_texts || form.messages == Some(false) {
+            let help = "write `api = \"completions\"`, without `chat = false`: prompts then go through its chat template before they \
+                        are sent; or remove it: a server that gets messages has its own tokenizer";
+            let message =
+                "`tokenizer_path` of a model behind an endpoint that is not asked through its template".to_owned();
+            check.error(tokenizer.span, message, Some(help.into()));
+            return None;
+        }
+    }
+    let api = match (wanted, form.messages) {
         (Some((_, None)), _) => return None,
+        (Some((_, Some(Some(EndpointApi::Completions)))), _) if form.tokenizer.is_some() => EndpointApi::Completions,
         (Some((node, Some(Some(EndpointApi::Completions)))), Some(true)) => {
-            let help = "write `api = \"chat\"`: the server puts messages into the model's template";
+            let help = "write `api = \"chat\"`: the server puts messages into the model's template; or `tokenizer_path`, by which \
+                        they go through its template before they are sent";
             check.error(
                 node.span,
                 "`api = \"completions\"` for a model whose prompts are messages".into(),

@@ -95,14 +95,16 @@ pub(crate) fn read(check: &mut Check, fields: &mut Fields<'_>, kind: Option<Mode
         return None;
     };
     if kind == ModelKind::Endpoint {
-        for (key, node) in [("path", fields.get("path")), ("tokenizer_path", tokenizer)] {
-            if let Some(node) = node.filter(|node| !node.is_empty()) {
-                let help = "remove it: `endpoint.model` names the model at the server, which has its own tokenizer";
-                check.error(node.span, format!("`{key}` of a model behind an endpoint"), Some(help.into()));
-                return None;
-            }
+        if let Some(node) = fields.get("path").filter(|node| !node.is_empty()) {
+            let help = "remove it: `endpoint.model` names the model at the server";
+            check.error(node.span, "`path` of a model behind an endpoint".into(), Some(help.into()));
+            return None;
         }
-        return Some(ModelFiles { path: PathBuf::new(), tokenizer_path: PathBuf::new(), remote: None });
+        let Some(node) = tokenizer else { return Some(ModelFiles::default()) };
+        let found = resolved(check, "tokenizer_path", node, Part::Tokenizer).map(directory_of)?;
+        let small = || RemoteModel { folder: None, path: PathBuf::new(), tokenizer_path: found.small() };
+        let remote = found.elsewhere().is_some().then(small);
+        return Some(ModelFiles { path: PathBuf::new(), tokenizer_path: found.path(), remote });
     }
     if kind == ModelKind::Echo {
         let mut path_of = |node: Option<&Node>, key| match node {

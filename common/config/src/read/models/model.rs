@@ -6,12 +6,12 @@ use super::{class, endpoint, files, kwargs, thinking, truncation};
 use crate::keys::vocabulary::{
     DEVICES, DROP_MIDDLE, DTYPES, KINDS, PROFILES, SYSTEM, THINKING_MODES, auto, chat, model_types,
 };
-use crate::keys::{Kind, TableKeys, key};
+use crate::keys::{Kind, LENGTH, TableKeys, key};
 use crate::read::abbr;
 use crate::read::decoding::{self, KWARGS};
 use crate::read::evaluation::postprocessor::{self, POSTPROCESSOR};
 use crate::read::fields::{Fields, flag, whole};
-use crate::read::models::endpoint::ENDPOINT;
+use crate::read::models::endpoint::{ENDPOINT, PromptForm};
 use crate::read::models::kwargs::{MODEL_KWARGS, TOKENIZER_KWARGS};
 use crate::read::models::meta_template::META_TEMPLATE;
 use crate::read::models::thinking::THINKING;
@@ -74,7 +74,8 @@ pub(crate) static MODEL: TableKeys = TableKeys {
             "`ll` data sets compare sums of the continuation's log-probabilities, as with OpenCompass's `HuggingFaceCausalLM`, not means",
         )
         .default("`false`"),
-        key("max_out_len", Kind::from(1), "tokens to generate where the data set does not say").default("64"),
+        key("max_out_len", LENGTH, "tokens to generate where the data set does not say; `rest`: what the prompt leaves of the context")
+            .default("64"),
         key("min_out_len", Kind::from(0), "fewest tokens to generate where the data set does not say").default("0"),
         key(
             "dtype",
@@ -199,9 +200,10 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         check.error(node.span, "`endpoint` in a model of another type".into(), Some(help.into()));
         return None;
     }
+    let tokenizer_node = fields.get("tokenizer_path").filter(|node| !node.is_empty());
     let files = files::read(check, &mut fields, kind);
     let max_seq_len = fields.u32(check, "max_seq_len");
-    let max_out_len = fields.u32(check, "max_out_len");
+    let max_out_len = fields.length(check, "max_out_len");
     let min_out_len = fields.u32(check, "min_out_len");
     let chat_node = fields.get("chat");
     let chat = chat_node.and_then(|node| chat_template::read(check, node)).unwrap_or(Chat::Never);
@@ -242,7 +244,9 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
             let tokenizer = files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path);
             chat_template::decide(check, node, abbr, tokenizer)
         }
-        (Chat::Always, Some(node), Some(abbr)) if kind == Some(ModelKind::Hf) && meta_template.is_none() => {
+        (Chat::Always, Some(node), Some(abbr))
+            if (kind == Some(ModelKind::Hf) || tokenizer_node.is_some()) && meta_template.is_none() =>
+        {
             let tokenizer = files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path);
             chat_template::require(check, node, abbr, tokenizer);
             true
@@ -270,7 +274,11 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         (Some(ModelKind::Endpoint), Some(node)) => {
             let messages = chat || of_chat == Some(true);
             let is_told = is_told_chat || meta_template.is_some();
-            Some(endpoint::read(check, node, is_told.then_some(messages))?)
+            let form = PromptForm {
+                messages: is_told.then_some(messages),
+                tokenizer: tokenizer_node.filter(|_| endpoint_node.is_some()),
+            };
+            Some(endpoint::read(check, node, form)?)
         }
         (Some(ModelKind::Endpoint), None) => {
             let help = "write `endpoint = { url = \"http://127.0.0.1:8000/v1\", model = \"...\" }`";
@@ -285,7 +293,8 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         return None;
     }
     let is_asked_in_messages = endpoint.as_ref().is_some_and(|endpoint| endpoint.api == EndpointApi::Chat);
-    let chat = chat || of_chat == Some(true) || is_asked_in_messages;
+    let is_rendered_here = endpoint.is_some() && tokenizer_node.is_some();
+    let chat = chat || of_chat == Some(true) || is_asked_in_messages || is_rendered_here;
     if let (false, Some(node)) = (chat, system_node) {
         let message = "`system` has no effect: prompts of this model are one text".to_owned();
         check.note(node.span, message, "write `chat = true`, or remove `system`");
@@ -294,7 +303,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let max_out_len = max_out_len.or(generation.max_new_tokens).unwrap_or(MAX_OUT_LEN);
     let judged = thinking::Judged {
         abbr: &abbr,
-        has_template: chat && kind == ModelKind::Hf,
+        has_template: chat && (kind == ModelKind::Hf || is_rendered_here),
         endpoint: endpoint.as_ref().map(|endpoint| endpoint.api),
         tokenizer: files.remote.as_ref().map_or(&files.tokenizer_path, |remote| &remote.tokenizer_path),
         profile,

@@ -8,7 +8,7 @@ use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Value};
 use compass_chat::{ChatTemplate, ChatTemplates, ChatThinking, EFFORT, Probe, TODAY, ThinkingFault, special_tokens};
 use compass_diagnostic::spelling;
-use compass_plan::{AtBudget, EndpointApi, NumericProfile, Thinking, ThinkingMode};
+use compass_plan::{AtBudget, EndpointApi, NumericProfile, REST, Thinking, ThinkingMode};
 use compass_postprocess::thinking::{AnswerMarks, Family, Marks};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
@@ -34,7 +34,8 @@ pub(crate) static THINKING: TableKeys = TableKeys {
         key(
             "budget",
             Kind::from(1),
-            "most tokens of thinking, with `max_out_len` for the answer alone; without it both share `max_out_len`",
+            "most tokens of thinking, with `max_out_len` for the answer alone; without it both share `max_out_len`. An endpoint must be \
+             able to hold it ([endpoints](thinking.md#endpoints))",
         )
         .default("none"),
         key("answer_tokens", Kind::from(1), "most tokens of the answer").default("`max_out_len` of the data set"),
@@ -278,20 +279,28 @@ impl Read<'_> {
                         `chat_template_kwargs`, and `profile = \"canonical\"` has budgets";
             return wrong(check, span, "`thinking` under a peer's profile".into(), help.into());
         }
-        if model.endpoint == Some(EndpointApi::Completions) {
+        if model.endpoint == Some(EndpointApi::Completions) && !model.has_template {
             let message = format!("{name} is asked with texts, which pass no chat template");
-            return wrong(check, span, message, "write `api = \"chat\"` of the endpoint, or remove the key".into());
+            let help = "write `api = \"chat\"` of the endpoint, or `tokenizer_path`, whose chat template then renders prompts before \
+                        they are sent, or remove the key";
+            return wrong(check, span, message, help.into());
         }
-        if let (Some(_), Some(_), Some(span)) = (model.endpoint, self.thinking.budget, written) {
-            let help = "an endpoint ends no thinking: write `max_out_len`, which thinking and answer share, or run the weights here";
-            return wrong(check, span, format!("`budget` of {name}, which is behind an endpoint"), help.into());
+        let ends_otherwise = self.thinking.at_budget != AtBudget::default() || self.thinking.extend > 0;
+        if let (Some(EndpointApi::Chat), true, Some(span)) = (model.endpoint, ends_otherwise, written) {
+            let message = format!("`at_budget` or `extend` of {name}, whose server ends the thinking in its own way");
+            let help =
+                "remove them, or write `api = \"completions\"` with `tokenizer_path`: the thinking is then ended here";
+            return wrong(check, span, message, help.into());
         }
         if !model.has_template && model.endpoint.is_none() {
             let message = format!("{name} has no chat template in its prompts, and nothing to switch");
             return wrong(check, span, message, "write `chat = true`, or remove the key".into());
         }
         if let (Some(context), Some(budget)) = (model.context, self.thinking.budget) {
-            let answer = self.thinking.answer_tokens.unwrap_or(model.max_out_len);
+            let answer = match self.thinking.answer_tokens.unwrap_or(model.max_out_len) {
+                REST => 1,
+                answer => answer,
+            };
             if u64::from(budget) + u64::from(answer) + 1 > u64::from(context) {
                 let message = format!(
                     "{budget} tokens of thinking, {answer} of the answer and a prompt exceed the {context} of {name}"
