@@ -81,13 +81,15 @@ impl BatchSpec {
 pub struct Caller {
     seed: u64,
     variables: Map<String, Value>,
+    /// Set if its text holds its special tokens.
+    pub is_whole: bool,
     has_left: AtomicBool,
 }
 
 impl Caller {
     /// A client that waits, with the seed of its draws and the variables of the chat template beside the model's.
     pub fn new(seed: u64, variables: Map<String, Value>) -> Self {
-        Self { seed, variables, has_left: AtomicBool::new(false) }
+        Self { seed, variables, is_whole: false, has_left: AtomicBool::new(false) }
     }
 
     /// Variables of the chat template.

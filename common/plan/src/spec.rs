@@ -231,7 +231,8 @@ impl ModelPlan {
 
     /// Returns the text around each role's words: as told, else as the class of OpenCompass does it where the model is a chat.
     pub fn meta(&self) -> Option<MetaTemplate> {
-        let of_class = if self.kind == ModelKind::Endpoint { MetaTemplate::service } else { MetaTemplate::chat };
+        let is_service = self.kind == ModelKind::Endpoint && self.tokenizer_path.is_empty();
+        let of_class = if is_service { MetaTemplate::service } else { MetaTemplate::chat };
         self.meta_template.clone().or_else(|| self.chat.then(of_class))
     }
 }

@@ -439,8 +439,8 @@ fn continued(body: &Value, prompt: &str, stops: &[&str], script: &Script) -> Ans
     tokens.truncate(most);
     let mut text = tokens.concat();
     let stopped = stops.iter().filter_map(|stop| Some((text.find(stop)?, *stop))).min();
-    // As with vLLM, the tokens of the stop string count.
-    let mut generated = tokens.len() as u64;
+    // As with vLLM, the tokens of a stop string count, and the end token.
+    let mut generated = tokens.len() as u64 + u64::from(!is_cut);
     if let Some((at, stop)) = stopped {
         generated = self::tokens(&text[..at + stop.len()]).len() as u64;
         text.truncate(at);

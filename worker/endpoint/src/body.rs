@@ -73,12 +73,18 @@ impl Wish {
 
     /// Asks for a part of a text that ends at one of the `stops`.
     pub(crate) fn part(&self, max_tokens: u32, stops: Vec<String>) -> Self {
-        Self { max_tokens, min_tokens: 0, ..self.answering(stops) }
+        Self { max_tokens, min_tokens: 0, stops, ..self.answering() }
     }
 
-    /// Asks for the answer behind a thinking, which ends at one of the `stops`.
-    pub(crate) fn answering(&self, stops: Vec<String>) -> Self {
-        Self { stops, marks: None, bound: None, thinks: false, ..self.clone() }
+    /// Asks for the answer behind a thinking.
+    pub(crate) fn answering(&self) -> Self {
+        Self { marks: None, bound: None, thinks: false, ..self.clone() }
+    }
+
+    /// Asks for what is left of the tokens after some; `None` where nothing is.
+    pub(crate) fn less(&self, tokens: u32) -> Option<Self> {
+        let max_tokens = if self.max_tokens == REST { REST } else { self.max_tokens.saturating_sub(tokens) };
+        (max_tokens > 0).then(|| Self { max_tokens, ..self.clone() })
     }
 
     /// Reading of the answer to a prompt.

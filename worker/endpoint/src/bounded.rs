@@ -104,8 +104,12 @@ pub(crate) async fn bounded(
         (End::Closed(mark), _) => (mark, false),
         (End::AtBudget, Some(forced)) => (forced.clone(), true),
         (end, _) => {
-            let end = if matches!(end, End::Ended) { ThinkingEnd::Ended } else { ThinkingEnd::Cut };
-            let tokens = spent.saturating_sub(start);
+            // The end token of a model is none of its thinking.
+            let (end, marks) = match end {
+                End::Ended => (ThinkingEnd::Ended, start + 1),
+                _ => (ThinkingEnd::Cut, start),
+            };
+            let tokens = spent.saturating_sub(marks);
             return Ok((unfinished(bound, prompt, &thought, tokens, end), asking.read));
         }
     };
@@ -148,11 +152,23 @@ impl Asking<'_> {
         self.ask(&self.wish.part(tokens, ends.to_vec()), text).await
     }
 
-    /// Continues a text for the answer. A stop string that may lie in the blank lines before an answer is not sent.
+    /// Continues a text for the answer. A stop string in the blank lines before an answer does not end it.
     async fn answer(&mut self, text: String) -> Result<Generation, Unanswered> {
-        let begins_blank = |stop: &&String| stop.starts_with(char::is_whitespace);
-        let sent = self.wish.stops.iter().filter(|stop| !begins_blank(stop)).cloned().collect();
-        Ok(self.ask(&self.wish.answering(sent), text).await?.generation)
+        let (mut wish, mut said, mut tokens) = (self.wish.answering(), String::new(), 0);
+        loop {
+            let Part { generation, stopped } = self.ask(&wish, format!("{text}{said}")).await?;
+            let is_blank = said.trim().is_empty() && generation.text.trim().is_empty();
+            tokens += generation.tokens;
+            match (stopped, wish.less(generation.tokens)) {
+                (Stopped::ByText(stop), Some(less)) if is_blank => {
+                    said = said + &generation.text + &stop;
+                    wish = less;
+                }
+                // It may have been a stop string.
+                (Stopped::Unsaid, _) if is_blank && wish.sends_stops() => wish.stops.clear(),
+                _ => return Ok(Generation::new(said + &generation.text, tokens, generation.finish)),
+            }
+        }
     }
 
     async fn ask(&mut self, wish: &Wish, text: String) -> Result<Part, Unanswered> {

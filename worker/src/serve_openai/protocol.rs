@@ -25,6 +25,8 @@ pub(super) struct Wish {
     pub(super) seed: u64,
     /// Variables of the chat template.
     pub(super) variables: Map<String, Value>,
+    /// Set if the text of the prompt holds its special tokens.
+    pub(super) is_whole: bool,
 }
 
 /// Returns whether a request asks for the scores of its prompt.
@@ -66,7 +68,8 @@ fn fits(bytes: usize, longest: u32) -> Result<(), String> {
 pub(super) fn text_question(request: &Value, longest: u32) -> Result<Wish, String> {
     let body = Body::Gen { prompt: Prompt::question(prompt(request, longest)?) };
     let (settings, seed) = settings(request, longest)?;
-    Ok(Wish { body, infer: InferSpec::Gen(settings), seed, variables: Map::new() })
+    let is_whole = request.get("add_special_tokens").and_then(Value::as_bool) == Some(false);
+    Ok(Wish { body, infer: InferSpec::Gen(settings), seed, variables: Map::new(), is_whole })
 }
 
 /// Converts a request with messages into one to the engine.
@@ -88,7 +91,7 @@ pub(super) fn chat_question(request: &Value, longest: u32) -> Result<Wish, Strin
         return Err("`n` of a chat is 1".into());
     }
     let infer = InferSpec::Chat { infer_mode: ChatMode::Last, gen_spec };
-    Ok(Wish { body: Body::Chat { turns }, infer, seed, variables: variables(request)? })
+    Ok(Wish { body: Body::Chat { turns }, infer, seed, variables: variables(request)?, is_whole: false })
 }
 
 /// Returns the variables of the chat template that a request sets, by vLLM's fields.
@@ -166,13 +169,28 @@ fn settings(request: &Value, longest: u32) -> Result<(GenSpec, u64), String> {
     Ok((settings, whole("seed")?.unwrap_or(0)))
 }
 
+/// Form of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form<'r> {
+    pub(super) is_chat: bool,
+    /// Stop strings of the request.
+    pub(super) stops: &'r [String],
+}
+
 /// The answer to a request.
-pub(super) fn answer(model: &str, fingerprint: &str, is_chat: bool, (read, answers): (u32, Vec<Generation>)) -> Value {
+pub(super) fn answer(model: &str, fingerprint: &str, form: Form<'_>, (read, answers): (u32, Vec<Generation>)) -> Value {
+    let Form { is_chat, stops } = form;
     let thought: u64 = answers.iter().filter_map(|answer| Some(u64::from(answer.thinking.as_ref()?.tokens))).sum();
     let generated = thought + answers.iter().map(|answer| u64::from(answer.tokens)).sum::<u64>();
     let choice = |(index, answer): (usize, Generation)| {
         let finish = if answer.finish == Finish::Length { "length" } else { "stop" };
-        match is_chat {
+        // Of several stop strings the engine does not say which one it was.
+        let reason = match (answer.finish, stops) {
+            (Finish::Stop, [only]) => Some(json!(only)),
+            (Finish::Stop, _) => None,
+            _ => Some(Value::Null),
+        };
+        let mut choice = match is_chat {
             true => {
                 let mut message = json!({"role": ASSISTANT, "content": answer.text});
                 if let Some(thought) = answer.thinking {
@@ -182,7 +200,11 @@ pub(super) fn answer(model: &str, fingerprint: &str, is_chat: bool, (read, answe
                 json!({"index": index, "message": message, "logprobs": null, "finish_reason": finish})
             }
             false => json!({"index": index, "text": answer.text, "logprobs": null, "finish_reason": finish}),
+        };
+        if let Some(reason) = reason {
+            choice["stop_reason"] = reason;
         }
+        choice
     };
     let choices = answers.into_iter().enumerate().map(choice).collect();
     let mut answer = whole(model, fingerprint, is_chat, choices, (u64::from(read), generated));

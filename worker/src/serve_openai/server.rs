@@ -3,7 +3,7 @@
 use super::arguments::ServeOptions;
 use super::compute::{Computer, Question, ToContinue};
 use super::listener::{self, Limits};
-use super::protocol::{self, Wish};
+use super::protocol::{self, Form, Wish};
 use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{StatusCode, header};
@@ -211,16 +211,20 @@ impl Drop for Waiting {
 }
 
 async fn answered(served: &Served, wish: Result<Wish, String>, is_chat: bool) -> Response {
-    let Wish { body, infer, seed, variables } = match wish {
+    let Wish { body, infer, seed, variables, is_whole } = match wish {
         Ok(wish) => wish,
         Err(why) => return unusable(&why),
     };
     let (reply, answer) = oneshot::channel();
-    let waiting = Waiting(Arc::new(Caller::new(seed, variables)));
+    let mut caller = Caller::new(seed, variables);
+    caller.is_whole = is_whole;
+    let waiting = Waiting(Arc::new(caller));
+    let stops = infer.generation().map(|spec| spec.stop.clone()).unwrap_or_default();
     let _ = served.questions.send(Question::Continue(ToContinue { body, infer, caller: waiting.0.clone(), reply }));
     match answer.await {
         Ok(Ok(answers)) => {
-            Json(protocol::answer(&served.options.name, &served.fingerprint, is_chat, answers)).into_response()
+            let form = Form { is_chat, stops: &stops };
+            Json(protocol::answer(&served.options.name, &served.fingerprint, form, answers)).into_response()
         }
         Ok(Err(why)) => unusable(&why),
         Err(_) => gone(),

@@ -65,7 +65,7 @@ fn a_thinking_has_its_budget_to_the_token() {
             };
             assert_eq!(thought(&answer), expected, "{tokens} {template}");
             let parts = (answer.text.as_str(), answer.tokens, requests);
-            assert_eq!(parts, ("the answer is 4", 4, 2), "{tokens} {template}");
+            assert_eq!(parts, ("the answer is 4", 5, 2), "{tokens} {template}");
         }
     }
 }
@@ -87,9 +87,12 @@ fn what_happens_at_the_budget_and_before_it_is_as_asked() {
 
 #[test]
 fn stop_strings_count_in_the_answer() {
-    for (stop, expected) in [("\n\n", "the answer is 4"), (" is", "the answer"), ("second", "the answer is 4")] {
-        let (answer, _) = answered(thinks(), TEMPLATE, budget(9), GenSpec { stop: vec![stop.into()], ..spec() });
-        assert_eq!((thought(&answer).0, answer.text.as_str()), (THOUGHT, expected), "{stop:?}");
+    for (stop, expected, requests) in
+        [("\n\n", "the answer is 4", 3), (" is", "the answer", 2), ("second", "the answer is 4", 2)]
+    {
+        let spec = GenSpec { stop: vec![stop.into()], ..spec() };
+        let (answer, asked) = answered(thinks(), TEMPLATE, budget(9), spec);
+        assert_eq!((thought(&answer).0, answer.text.as_str(), asked), (THOUGHT, expected, requests), "{stop:?}");
     }
 }
 

@@ -80,6 +80,10 @@ impl Prompting<'_> {
                     };
                     (ids, None, Some(chat))
                 }
+                None if request.caller.as_ref().is_some_and(|caller| caller.is_whole) => {
+                    let text = Bordered::of(request, prompt, kept, self.spec);
+                    (self.texts.encode_plain(&text.text)?, None, None)
+                }
                 None => {
                     let text = Bordered::of(request, prompt, kept, self.spec);
                     (self.prefix_tokens.encode(self.texts, &text, self.encode_mode())?, Some(text), None)
