@@ -132,6 +132,46 @@ fn scores_and_texts_through_an_endpoint_are_those_of_the_loaded_model() {
 
 #[test]
 #[ignore = "nightly"]
+fn a_thinking_with_a_budget_is_the_same_through_an_endpoint() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
+    let demo = root.join("deploy/demo");
+    let served = Served::start(&demo.join("model"), &[]);
+    let url = &served.url;
+    let tokenizer = root.join("examples/data/thinking").display().to_string();
+    let rows = demo.join("data/sums_test.jsonl").display().to_string();
+    let loaded = format!("path = \"{}\"\nchat = true", demo.join("model").display());
+    let endpoint = format!("endpoint = {{ url = \"{url}\", model = \"tiny\", api = \"completions\" }}");
+    for budget in [1, 2, 3, 16] {
+        let run = |model: &str| {
+            let job = Job::new(&format!(
+                r#"
+[[model]]
+abbr = "m"
+tokenizer_path = "{tokenizer}"
+max_seq_len = 512
+thinking = {{ marks = {{ start = "+", end = "=" }}, budget = {budget}, at_budget = {{ text = " " }} }}
+{model}
+
+[[dataset]]
+abbr = "sums"
+reader_cfg = {{ input_columns = ["question"], output_column = "answer" }}
+test = {{ path = "{rows}" }}
+infer_cfg = {{ inferencer = {{ type = "gen", max_out_len = 8, stop = ["\n"] }}, prompt_template = {{ round = [{{ role = "HUMAN", prompt = "{{question}}" }}] }} }}
+eval_cfg = {{ evaluator = "em" }}
+"#
+            ));
+            job.run(&["--max-num-workers", "1"]).expect(0);
+            (job.predictions("m", "sums"), job.result("m", "sums"))
+        };
+        let (ours, theirs) = (run(&endpoint), run(&loaded));
+        assert!(theirs.0.as_object().is_some_and(|records| records.len() == 240), "{}", theirs.1);
+        assert!(theirs.1["answers"]["thought_only"].as_u64() > Some(0), "the model thinks: {}", theirs.1);
+        assert_eq!(ours, theirs, "{budget}");
+    }
+}
+
+#[test]
+#[ignore = "nightly"]
 fn messages_are_answered() {
     let Some(shared) = shared_folder("models/stories260K-hf/model.safetensors") else { return };
     let served = Served::start(&shared.join("models/stories260K-hf"), &[]);
