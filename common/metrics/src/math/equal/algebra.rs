@@ -58,6 +58,14 @@ impl Algebra {
         self.atoms.get(id.0 as usize)
     }
 
+    /// The names of all symbols, sorted.
+    pub(super) fn symbols(&self) -> Vec<String> {
+        let name = |atom: &Atom| if let Atom::Symbol(name) = atom { Some(name.clone()) } else { None };
+        let mut names: Vec<String> = self.atoms.iter().filter_map(name).collect();
+        names.sort();
+        names
+    }
+
     /// The atom's index, the same for atoms shown equal.
     pub(super) fn intern(&mut self, atom: Atom) -> Result<AtomId, Why> {
         self.budget.spend(self.atoms.len() + 1)?;
@@ -200,7 +208,7 @@ impl Algebra {
             else {
                 return Ok(false);
             };
-            let by = Exponent { over: -lowest.exponent.floor(), under: 1 };
+            let by = Exponent { over: lowest.exponent.floor().checked_neg().ok_or(Why::TooLarge)?, under: 1 };
             cleared = self.times(&cleared, &Polynomial::power(lowest.atom, by))?;
         }
         Ok(false)

@@ -4,7 +4,6 @@
 
 use super::algebra::Algebra;
 use super::decision::{Budget, Rules, Verdict, Why};
-use super::numeric::Points;
 use super::ratio::Ratio;
 use super::reader::Reader;
 use super::token::{Commas, tokens};
@@ -39,12 +38,12 @@ fn compare(gold: &str, answer: &str, rules: Rules) -> Result<Verdict, Why> {
     } else if other.is_collection() && !one.is_collection() {
         one = read(gold, Commas::Lists, rules, &mut algebra)?;
     }
-    algebra.budget.surface();
+    algebra.budget.return_to(0);
     Comparison { algebra: &mut algebra, rules }.values(&one, &other)
 }
 
 fn read(text: &str, commas: Commas, rules: Rules, algebra: &mut Algebra) -> Result<Value, Why> {
-    algebra.budget.surface();
+    algebra.budget.return_to(0);
     let tokens = tokens(text, commas, rules, &mut algebra.budget)?;
     Reader { algebra, rules }.answer(&tokens)
 }
@@ -60,6 +59,14 @@ impl Value {
             Self::List { .. } => true,
             Self::Set(values) | Self::Tuple(values) => values.len() > 1,
             Self::Region(region) => region.pieces.len() == 1,
+            _ => false,
+        }
+    }
+
+    fn has_relation(&self) -> bool {
+        match self {
+            Self::Relation(_) => true,
+            Self::List { values, .. } => values.iter().any(Self::has_relation),
             _ => false,
         }
     }
@@ -89,9 +96,10 @@ impl Comparison<'_> {
             (Value::Infinite { negative }, Value::Infinite { negative: other }) => {
                 Ok(Verdict::exact(negative == other))
             }
-            (Value::Named(one), Value::Named(other)) => self.values(one, other),
-            (Value::Named(value), other) => self.values(value, other),
-            (other, Value::Named(value)) => self.values(other, value),
+            (Value::Named(name, _), Value::Named(other, _)) if name != other => Ok(Verdict::Unequal),
+            (Value::Named(_, one), Value::Named(_, other)) => self.values(one, other),
+            (Value::Named(_, value), other) => self.values(value, other),
+            (other, Value::Named(_, value)) => self.values(other, value),
             (Value::Relation(one), Value::Relation(other)) => self.relations(one, other),
             (Value::Matrix(one), Value::Matrix(other)) if one.has_shape_of(other) => {
                 let mut decisions = Vec::new();
@@ -108,6 +116,9 @@ impl Comparison<'_> {
 
     fn collections(&mut self, gold: &Value, answer: &Value) -> Result<Verdict, Why> {
         match (gold, answer) {
+            (Value::List { values: one, .. }, Value::List { values: other, .. }) if self.rules == Rules::Ours => {
+                self.lists(one, other)
+            }
             (
                 Value::List { values: one, .. } | Value::Set(one),
                 Value::List { values: other, .. } | Value::Set(other),
@@ -115,8 +126,11 @@ impl Comparison<'_> {
             (Value::Tuple(one), Value::Tuple(other) | Value::List { values: other, .. } | Value::Set(other))
             | (Value::List { values: one, .. } | Value::Set(one), Value::Tuple(other)) => self.tuples(one, other),
             (Value::Region(_), _) | (_, Value::Region(_)) => {
+                let has_relation = gold.has_relation() || answer.has_relation();
                 match (Region::from_value(gold), Region::from_value(answer)) {
+                    _ if has_relation && self.rules == Rules::Peer => Ok(Verdict::Unequal),
                     (Some(one), Some(other)) => self.regions(&one, &other),
+                    _ if has_relation => Err(Why::Unsettled),
                     _ => Ok(Verdict::Unequal),
                 }
             }
@@ -133,6 +147,28 @@ impl Comparison<'_> {
         let mut decisions = Vec::new();
         for (one, other) in one.iter().zip(other) {
             decisions.push(self.values(one, other)?);
+        }
+        Ok(Verdict::together(decisions))
+    }
+
+    /// Each member of either has an equal one of its own in the other: `1, 1, 2` is not `1, 2, 2`.
+    fn lists(&mut self, one: &[Value], other: &[Value]) -> Result<Verdict, Why> {
+        if one.len() != other.len() {
+            return Ok(Verdict::Unequal);
+        }
+        let mut free: Vec<&Value> = other.iter().collect();
+        let mut decisions = Vec::new();
+        for member in one {
+            let mut best = Verdict::Unequal;
+            for at in 0..free.len() {
+                let decision = self.values(member, free[at])?;
+                best = Verdict::best([best, decision]);
+                if decision.is_equal() {
+                    free.swap_remove(at);
+                    break;
+                }
+            }
+            decisions.push(best);
         }
         Ok(Verdict::together(decisions))
     }
@@ -158,8 +194,14 @@ impl Comparison<'_> {
             return Ok(Verdict::Unequal);
         }
         let mut decisions = Vec::new();
-        for (one, other) in one.pieces.iter().zip(&other.pieces) {
-            decisions.push(self.intervals(one, other)?);
+        for (at, piece) in one.pieces.iter().enumerate() {
+            // Pieces whose ends have symbols stand in any order.
+            let same = if one.is_sorted() && other.is_sorted() { &other.pieces[at..=at] } else { &other.pieces[..] };
+            let mut best = Verdict::Unequal;
+            for candidate in same {
+                best = Verdict::best([best, self.intervals(piece, candidate)?]);
+            }
+            decisions.push(best);
         }
         Ok(Verdict::together(decisions))
     }
@@ -212,12 +254,19 @@ impl Comparison<'_> {
             };
         }
         let is_region = matches!(other, Value::Region(_) | Value::Tuple(_) | Value::List { .. } | Value::Set(_));
-        let is_refused = self.rules == Rules::Peer && std::ptr::eq(other, gold);
+        let is_refused = self.rules == Rules::Peer && (std::ptr::eq(other, gold) || other.has_relation());
+        if self.rules == Rules::Ours
+            && let Some([first, last]) = relation.ends_of_calculation()
+        {
+            let [first, last] = [first, last].map(|side| Value::Item(Box::new(side.clone())));
+            return Ok(Verdict::best([self.values(&first, other)?, self.values(&last, other)?]));
+        }
         if relation.is_equation() || !is_region || is_refused {
             return Ok(Verdict::Unequal);
         }
         match (relation.solved(self.algebra)?.region(), Region::from_value(other)) {
             (Some(solved), Some(region)) => self.regions(&solved.region, &region),
+            (None, Some(_)) => Err(Why::Unsettled),
             _ => Ok(Verdict::Unequal),
         }
     }
@@ -237,12 +286,18 @@ impl Comparison<'_> {
             return Ok(Verdict::Unequal);
         }
         if gold.percent == answer.percent {
-            return self.numbers(gold, answer);
+            let as_written = self.numbers(gold, answer)?;
+            let (degrees, other) = if gold.unit.is_some() { (gold, answer) } else { (answer, gold) };
+            let may_be_radians = degrees.unit.as_deref() == Some("degree") && other.unit.is_none();
+            if as_written != Verdict::Unequal || !may_be_radians || self.rules == Rules::Peer {
+                return Ok(as_written);
+            }
+            let radians = Item::new(degrees.expr.clone().times(Expr::Degree), self.algebra)?;
+            return self.numbers(&radians, other);
         }
         let (part, plain) = if gold.percent { (gold, answer) } else { (answer, gold) };
-        let hundredth = Expr::Percent(Box::new(part.expr.clone()));
-        let as_part = Item { normal: self.algebra.normal(&hundredth)?, expr: hundredth, ..part.clone() };
-        let as_part = self.numbers(&as_part, plain)?;
+        let as_part = Item::new(Expr::Percent(Box::new(part.expr.clone())), self.algebra)?;
+        let as_part = self.numbers(&Item { decimal: part.decimal, ..as_part }, plain)?;
         let is_whole = |item: &Item| !item.decimal && item.normal.as_number().is_some_and(|number| number.is_whole());
         if self.rules == Rules::Peer && !(is_whole(part) && is_whole(plain)) {
             return Ok(as_part);
@@ -270,8 +325,7 @@ impl Comparison<'_> {
         if self.algebra.is_independent(&difference) {
             return Ok(Verdict::Unequal);
         }
-        let points = Points::new(&[&gold.expr, &answer.expr]);
-        Ok(points.compare(&gold.expr, &answer.expr, &mut self.algebra.budget))
+        self.algebra.compare_at_points(&gold.normal, &answer.normal)
     }
 
     /// Fractions that round to the same six decimals; a whole number is exact. Under our rules they also differ by no more
@@ -294,14 +348,10 @@ impl Comparison<'_> {
 
 /// A real constant beside a decimal of six digits or more behind the point.
 fn is_close_to_decimal(one: &Item, other: &Item) -> bool {
-    let (Some(one), Some(other)) = (real_constant(one), real_constant(other)) else { return false };
+    let (Some(one), Some(other)) = (one.place, other.place) else { return false };
     let rounded = |value: f64| libm::floor(value * 1e6 + 0.5);
     let is_whole = one == one.trunc() || other == other.trunc();
     !is_whole && rounded(one) == rounded(other) && (one - other).abs() * 1000.0 <= one.abs()
-}
-
-fn real_constant(item: &Item) -> Option<f64> {
-    Points::constant(&item.expr).filter(|value| value.is_real()).map(|value| value.re)
 }
 
 /// The value of digits in a base; none where a digit is too great for it.

@@ -7,6 +7,11 @@ const ROUNDING: f64 = f64::EPSILON;
 /// Smallest size at which doubles have all their digits; what is smaller, and not zero, is no value.
 const SMALLEST: f64 = 1e-290;
 
+/// Returns `true` for whole numbers whose next one is a double too.
+fn is_exact(number: f64) -> bool {
+    number == number.trunc() && number.abs() < 9e15
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Complex {
     pub(super) re: f64,
@@ -19,8 +24,9 @@ impl Complex {
     pub(super) const NONE: Self = Self { re: f64::NAN, im: 0.0, error: 0.0 };
     pub(super) const IMAGINARY: Self = Self { re: 0.0, im: 1.0, error: 0.0 };
 
+    /// A real number, exact where it is whole.
     pub(super) fn real(re: f64) -> Self {
-        Self { re, im: 0.0, error: re.abs() * ROUNDING }
+        Self { re, im: 0.0, error: if is_exact(re) { 0.0 } else { re.abs() * ROUNDING } }
     }
 
     pub(super) fn is_real(self) -> bool {
@@ -41,7 +47,8 @@ impl Complex {
 
     /// With the error of its own rounding, and with what its operands bring.
     fn rounded(self, brought: f64) -> Self {
-        let error = self.size() * ROUNDING + brought;
+        let is_exact = brought == 0.0 && self.is_real() && is_exact(self.re);
+        let error = if is_exact { 0.0 } else { self.size() * ROUNDING + brought };
         let is_lost = self.size() < SMALLEST;
         if is_lost { Self::NONE } else { Self { error, ..self } }
     }

@@ -128,8 +128,12 @@ impl Budget {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// Begins at the outermost level, also behind a text that was not read to its end.
-    pub(super) fn surface(&mut self) {
-        self.depth = 0;
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Comes back to a level, also behind a text that was not read to its end.
+    pub(super) fn return_to(&mut self, depth: u32) {
+        self.depth = depth;
     }
 }

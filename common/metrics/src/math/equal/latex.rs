@@ -140,11 +140,12 @@ impl<'t> Parser<'t, '_> {
         }
         if self.tokens.get(self.at).is_some_and(|token| token.is_command("frac")) {
             let start = self.at;
-            let fraction = self.postfixed()?;
+            let fraction = self.atom()?;
             let is_plain = matches!(&fraction, Expr::Product(parts) if parts.len() == 2
                 && parts[1].inverse && parts.iter().all(|part| matches!(part.expr, Expr::Number(_))));
-            if is_plain && !self.begins_factor() {
-                return Ok(Some(Expr::Sum(vec![whole.clone(), fraction])));
+            if is_plain && !self.begins_factor() && !self.is_mark('^') && !self.is_mark('!') {
+                let sum = Expr::Sum(vec![whole.clone(), fraction]);
+                return Ok(Some(if self.take('%') { Expr::Percent(Box::new(sum)) } else { sum }));
             }
             (self.at, self.digit) = (start, 0);
             return Ok(None);
@@ -303,7 +304,7 @@ impl<'t> Parser<'t, '_> {
         match letter {
             'e' if is_plain => return Ok(Expr::Euler),
             'i' if is_plain && self.rules == Rules::Ours => return Ok(Expr::Imaginary),
-            'f' | 'g' | 'h' if self.is_mark('(') => {
+            'f' | 'g' if self.is_mark('(') => {
                 return Ok(Expr::call(Function::Named(letter.to_string()), self.bracketed(')')?));
             }
             _ => {}
@@ -320,8 +321,7 @@ impl<'t> Parser<'t, '_> {
                 match self.kind() {
                     Some(Kind::Number(digits)) => name.push_str(digits),
                     Some(Kind::Letter(letter)) => name.push(*letter),
-                    Some(Kind::Command(word)) if GREEK.contains(&word.as_str()) => name.push_str(word),
-                    Some(Kind::Text(word)) => name.push_str(word),
+                    Some(Kind::Text(word) | Kind::Command(word)) => name.push_str(word),
                     _ => return Err(Why::Unread),
                 }
                 self.at += 1;

@@ -69,7 +69,7 @@ pub(super) const NAMES: [(&str, &str); 35] = [
 ];
 
 /// Characters that are commands.
-pub(super) const SIGNS: [(char, &str); 26] = [
+pub(super) const SIGNS: [(char, &str); 29] = [
     ('π', "pi"),
     ('∞', "infty"),
     ('≤', "le"),
@@ -96,6 +96,9 @@ pub(super) const SIGNS: [(char, &str); 26] = [
     ('ω', "omega"),
     ('⌊', "lfloor"),
     ('⌋', "rfloor"),
+    ('≈', "approx"),
+    ('和', "and"),
+    ('或', "or"),
 ];
 
 /// Commands that show nothing, or how something looks.

@@ -4,7 +4,7 @@
 
 use super::algebra::{Algebra, Atom};
 use super::decision::Why;
-use super::numeric::{Points, is_close_to_whole};
+use super::numeric::is_close_to_whole;
 use super::polynomial::{Exponent, Monomial, Polynomial, Power, Quotient, Term};
 use super::ratio::Ratio;
 use super::tree::{Choice, Expr, Function};
@@ -71,12 +71,12 @@ impl Algebra {
                 self.product(&over, &under)
             }
             Function::Logarithm => self.logarithm(&argument),
-            Function::Magnitude => self.magnitude(expr, &argument),
-            Function::Floor => match whole_below(expr, &argument) {
+            Function::Magnitude => self.magnitude(&argument),
+            Function::Floor => match self.whole_below(&argument) {
                 Some(number) => Ok(Quotient::number(Ratio::whole(number))),
                 None => self.opaque_call(function, argument),
             },
-            Function::Ceiling => match whole_below(&expr.clone().negated(), &argument.negated()) {
+            Function::Ceiling => match self.whole_below(&argument.negated()) {
                 Some(number) => Ok(Quotient::number(Ratio::whole(-number))),
                 None => self.opaque_call(function, argument),
             },
@@ -148,11 +148,11 @@ impl Algebra {
     }
 
     /// The magnitude: of a constant by its sign, of a product by its factors'.
-    fn magnitude(&mut self, expr: &Expr, argument: &Quotient) -> Result<Quotient, Why> {
+    fn magnitude(&mut self, argument: &Quotient) -> Result<Quotient, Why> {
         if let Some(number) = argument.as_number() {
             return Ok(Quotient::number(number.magnitude()));
         }
-        if let Some(value) = Points::constant(expr) {
+        if let Some(value) = self.constant(argument) {
             if value.is_real() && value.size() > 1e3 * value.error {
                 return Ok(if value.re < 0.0 { argument.negated() } else { argument.clone() });
             }
@@ -259,13 +259,13 @@ impl Algebra {
         }
         Ok(sum)
     }
-}
 
-/// The greatest whole number not above a constant; none of one too near to a whole number to say.
-fn whole_below(expr: &Expr, argument: &Quotient) -> Option<BigInt> {
-    if let Some(number) = argument.as_number() {
-        return Some(number.floor());
+    /// The greatest whole number not above a constant; none of one too near to a whole number to say.
+    fn whole_below(&self, argument: &Quotient) -> Option<BigInt> {
+        if let Some(number) = argument.as_number() {
+            return Some(number.floor());
+        }
+        let value = self.constant(argument).filter(|value| value.is_real() && value.size() < 1e9)?;
+        (!is_close_to_whole(value.re) && value.error < 1e-9).then(|| BigInt::from(value.re.floor() as i64))
     }
-    let value = Points::constant(expr).filter(|value| value.is_real() && value.size() < 1e9)?.re;
-    (!is_close_to_whole(value)).then(|| BigInt::from(value.floor() as i64))
 }

@@ -1,10 +1,13 @@
-//! Values of formulas at twelve fixed points: the last resort where exact rules show neither.
+//! Values of normal forms at twelve fixed points: the last resort where exact rules show neither.
 //!
 //! Elementary functions are `libm`'s, so that a decision is the same on every machine.
 
+use super::algebra::{Algebra, Atom};
 use super::complex::Complex;
-use super::decision::{Budget, Verdict, Why};
-use super::tree::{Expr, Function};
+use super::decision::{Verdict, Why};
+use super::polynomial::{AtomId, Monomial, Polynomial, Quotient};
+use super::ratio::Ratio;
+use super::tree::Function;
 
 /// Points at which symbols are read: each symbol begins at another one. Real, mostly positive, without a simple relation.
 const POINTS: [[f64; 2]; 12] = [
@@ -27,110 +30,142 @@ const FINITE: usize = 8;
 const EQUAL: f64 = 1e-9;
 const UNEQUAL: f64 = 1e-6;
 
+/// Rounding errors up to which a difference is none.
+const LOST: f64 = 16.0;
+
 /// Returns whether a value is within rounding of a whole number.
 pub(super) fn is_close_to_whole(value: f64) -> bool {
     (value - libm::round(value)).abs() <= EQUAL * value.abs().max(1.0)
 }
 
-/// The symbols of a comparison, sorted.
-pub(super) struct Points {
-    names: Vec<String>,
-}
-
-impl Points {
-    pub(super) fn new(exprs: &[&Expr]) -> Self {
-        let mut names = Vec::new();
-        exprs.iter().for_each(|expr| expr.symbols(&mut names));
-        names.sort();
-        names.dedup();
-        Self { names }
-    }
-
+impl Algebra {
     /// The value of a formula without symbols.
-    pub(super) fn constant(expr: &Expr) -> Option<Complex> {
-        let points = Self::new(&[expr]);
-        if !points.names.is_empty() {
-            return None;
-        }
-        Some(points.value(expr, 0)).filter(|value| value.is_finite())
+    pub(super) fn constant(&self, quotient: &Quotient) -> Option<Complex> {
+        let value = Point::new(self, &[], 0).quotient(quotient);
+        value.is_finite().then_some(value)
     }
 
-    /// Compares two formulas at all points.
-    pub(super) fn compare(&self, left: &Expr, right: &Expr, budget: &mut Budget) -> Verdict {
-        let mut finite = 0;
-        let (mut is_close, mut is_beyond) = (true, false);
-        for point in 0..if self.names.is_empty() { 1 } else { POINTS.len() } {
-            if let Err(why) = budget.spend(64) {
-                return Verdict::Undecided(why);
-            }
-            let (a, b) = (self.value(left, point), self.value(right, point));
-            if !a.is_finite() || !b.is_finite() {
+    /// Compares two formulas at all points by their difference, so that what both contain hides nothing.
+    pub(super) fn compare_at_points(&mut self, left: &Quotient, right: &Quotient) -> Result<Verdict, Why> {
+        let difference = self.minus(left, right)?;
+        let names = self.symbols();
+        let (mut finite, mut is_close, mut is_beyond) = (0, true, false);
+        let points = if names.is_empty() { 1 } else { POINTS.len() };
+        self.budget.spend(64 * points)?;
+        for index in 0..points {
+            let mut point = Point::new(self, &names, index);
+            let (a, b) = (point.quotient(left), point.quotient(right));
+            let (distance, sum) = point.distance(&difference);
+            // Where rounding is coarser than what is compared, the point says nothing.
+            if !a.is_finite() || !b.is_finite() || !distance.is_finite() || distance.error > EQUAL * sum {
                 continue;
             }
             finite += 1;
-            let scale = a.size().max(b.size());
-            let difference = a.plus(b.negated());
+            let scale = a.size().max(b.size()).min(sum);
             // Sums that cancel are no more exact than their terms.
-            let is_lost = difference.size() <= 16.0 * difference.error;
-            is_close &= difference.size() <= EQUAL * scale || is_lost;
-            is_beyond |= difference.size() > UNEQUAL * scale && !is_lost;
+            let is_lost = distance.size() <= LOST * distance.error;
+            is_close &= is_lost || distance.size() <= EQUAL * scale;
+            is_beyond |= !is_lost && distance.size() > UNEQUAL * scale;
         }
-        let enough = if self.names.is_empty() { 1 } else { FINITE };
-        match () {
-            () if finite < enough => Verdict::Undecided(Why::Unsettled),
+        Ok(match () {
+            () if finite < FINITE.min(points) => Verdict::Undecided(Why::Unsettled),
             () if is_close => Verdict::EqualNumerically,
             () if is_beyond => Verdict::Unequal,
             () => Verdict::Undecided(Why::Unsettled),
-        }
+        })
+    }
+}
+
+/// The values of atoms at one point, each found once.
+struct Point<'a> {
+    algebra: &'a Algebra,
+    names: &'a [String],
+    index: usize,
+    known: Vec<Option<Complex>>,
+}
+
+impl<'a> Point<'a> {
+    fn new(algebra: &'a Algebra, names: &'a [String], index: usize) -> Self {
+        Self { algebra, names, index, known: Vec::new() }
     }
 
-    fn symbol(&self, name: &str, point: usize) -> Complex {
-        let index = self.names.binary_search_by(|own| own.as_str().cmp(name)).unwrap_or(0);
-        let [over, under] = POINTS[(point + 5 * index) % POINTS.len()];
-        Complex::real(over / under + (index / POINTS.len()) as f64 / 7.0)
+    fn symbol(&self, name: &String) -> Complex {
+        let Ok(at) = self.names.binary_search(name) else { return Complex::NONE };
+        let [over, under] = POINTS[(self.index + 5 * at) % POINTS.len()];
+        Complex::real(over / under + (at / POINTS.len()) as f64 / 7.0)
     }
 
-    fn value(&self, expr: &Expr, point: usize) -> Complex {
-        match expr {
-            Expr::Number(number) => Complex::real(number.to_f64()),
-            Expr::Symbol(name) => self.symbol(name, point),
-            Expr::Pi => Complex::real(std::f64::consts::PI),
-            Expr::Euler => Complex::real(std::f64::consts::E),
-            Expr::Imaginary => Complex::IMAGINARY,
-            Expr::Degree => Complex::real(std::f64::consts::PI / 180.0),
-            Expr::Infinity => Complex::real(f64::INFINITY),
-            Expr::Sum(terms) => {
-                terms.iter().map(|term| self.value(term, point)).fold(Complex::real(0.0), Complex::plus)
-            }
-            Expr::Negated(inner) => self.value(inner, point).negated(),
-            Expr::Percent(inner) => self.value(inner, point).times(Complex::real(0.01)),
-            Expr::Product(factors) => factors.iter().fold(Complex::real(1.0), |product, factor| {
-                let value = self.value(&factor.expr, point);
-                product.times(if factor.inverse { value.inverted() } else { value })
-            }),
-            Expr::Power(power) => self.power(&power.base, &power.exponent, point),
-            Expr::Call(function, argument) => called(function, self.value(argument, point)),
-            Expr::Binomial(choice) => {
-                let (all, some) = (self.value(&choice.all, point), self.value(&choice.some, point));
-                let rest = factorial(all.plus(some.negated())).times(factorial(some));
-                factorial(all).times(rest.inverted())
-            }
-        }
+    fn quotient(&mut self, quotient: &Quotient) -> Complex {
+        self.distance(quotient).0
     }
 
-    /// A power; odd roots of negative numbers are the real ones, as in `root`.
-    fn power(&self, base: &Expr, exponent: &Expr, point: usize) -> Complex {
-        let (value, by) = (self.value(base, point), self.value(exponent, point));
-        if value.is_real() && value.re < 0.0 && by.is_real() && by.re != by.re.trunc() {
-            let odd = (3..64).step_by(2).find(|&under| is_close_to_whole(by.re * f64::from(under)));
-            if let Some(under) = odd {
-                let root = value.negated().real_power(by);
-                let is_odd = libm::round(by.re * f64::from(under)) % 2.0 != 0.0;
-                return if is_odd { root.negated() } else { root };
-            }
+    /// The value, and the sum of the sizes of its terms.
+    fn distance(&mut self, quotient: &Quotient) -> (Complex, f64) {
+        let (over, sum) = self.sum(&quotient.over);
+        if quotient.is_whole() {
+            return (over, sum);
         }
-        value.power(by)
+        let under = self.sum(&quotient.under).0.inverted();
+        (over.times(under), sum * under.size())
     }
+
+    fn sum(&mut self, polynomial: &Polynomial) -> (Complex, f64) {
+        polynomial.terms().iter().fold((Complex::real(0.0), 0.0), |(value, sum), term| {
+            let term = Complex::real(term.factor.to_f64()).times(self.product(&term.monomial));
+            (value.plus(term), sum + term.size())
+        })
+    }
+
+    fn product(&mut self, monomial: &Monomial) -> Complex {
+        monomial.0.iter().fold(Complex::real(1.0), |product, power| {
+            let exponent = f64::from(power.exponent.over) / f64::from(power.exponent.under);
+            product.times(raised(self.atom(power.atom), Complex::real(exponent)))
+        })
+    }
+
+    fn atom(&mut self, id: AtomId) -> Complex {
+        let at = id.0 as usize;
+        if let Some(Some(value)) = self.known.get(at) {
+            return *value;
+        }
+        let algebra = self.algebra;
+        let value = match algebra.atom(id) {
+            None => Complex::NONE,
+            Some(Atom::Symbol(name)) => self.symbol(name),
+            Some(Atom::Prime { number, .. }) => Complex::real(Ratio::whole(number.clone()).to_f64()),
+            Some(Atom::Pi) => Complex::real(std::f64::consts::PI),
+            Some(Atom::Euler) => Complex::real(std::f64::consts::E),
+            Some(Atom::Imaginary) => Complex::IMAGINARY,
+            Some(Atom::Radicand(sum)) => self.sum(sum).0,
+            Some(Atom::Exponential { base, exponent }) => {
+                let exponent = self.product(exponent);
+                raised(self.atom(*base), exponent)
+            }
+            Some(Atom::Call(function, argument)) => called(function, self.quotient(argument)),
+            Some(Atom::Opaque(power)) => {
+                let [base, exponent] = &**power;
+                raised(self.quotient(base), self.quotient(exponent))
+            }
+        };
+        if self.known.len() <= at {
+            self.known.resize(at + 1, None);
+        }
+        self.known[at] = Some(value);
+        value
+    }
+}
+
+/// A power; odd roots of negative numbers are the real ones, as in `root`.
+fn raised(value: Complex, by: Complex) -> Complex {
+    if value.is_real() && value.re < 0.0 && by.is_real() && by.re != by.re.trunc() {
+        let odd = (3..64).step_by(2).find(|&under| is_close_to_whole(by.re * f64::from(under)));
+        if let Some(under) = odd {
+            let root = value.negated().real_power(by);
+            let is_odd = libm::round(by.re * f64::from(under)) % 2.0 != 0.0;
+            return if is_odd { root.negated() } else { root };
+        }
+    }
+    value.power(by)
 }
 
 fn factorial(value: Complex) -> Complex {

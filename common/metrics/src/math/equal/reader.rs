@@ -5,11 +5,15 @@
 use super::algebra::Algebra;
 use super::decision::{Rules, Why};
 use super::latex::{Sign, formula};
-use super::text::{measure, plain};
+use super::ratio::Ratio;
+use super::text::{measure, plain, scale};
 use super::token::{Kind, Token};
 use super::tree::Expr;
 use super::value::{Item, Operator, Region, Relation, Value};
 
+/// Words before a formula that say nothing of it.
+const LABELS: [&str; 12] =
+    ["about", "approximately", "roughly", "nearly", "answer", "exactly", "约", "大约", "是", "为", "共", "一共"];
 /// Most pieces of a region that is joined with another.
 const PIECES: usize = 64;
 
@@ -60,9 +64,10 @@ impl Reader<'_> {
 
     /// A value that is not a bare list.
     pub(super) fn single(&mut self, tokens: &[Token], sign: Option<Sign>) -> Result<Value, Why> {
+        let depth = self.algebra.budget.depth();
         self.algebra.budget.enter()?;
         let value = self.unbounded(tokens, sign);
-        self.algebra.budget.leave();
+        self.algebra.budget.return_to(depth);
         value
     }
 
@@ -128,9 +133,14 @@ impl Reader<'_> {
             return Ok(Value::Set(Vec::new()));
         }
         let parts = split(inner, |token| token.is_mark('|') || token.is_mark(':'));
-        if let [_, condition] = parts[..] {
-            let value = self.listed(condition, sign)?;
-            return Ok(value);
+        if let [member, condition] = parts[..] {
+            let condition = self.listed(condition, sign)?;
+            let is_any = match split(member, |token| token.is_command("in"))[..] {
+                [name] => is_symbol(name),
+                [name, all] => is_symbol(name) && all.len() == 1 && all[0].is_command("mathbbR"),
+                _ => false,
+            };
+            return if is_any { Ok(condition) } else { Ok(Value::Tuple(vec![self.single(member, sign)?, condition])) };
         }
         match self.listed(inner, sign)? {
             Value::List { values, .. } => Ok(Value::Set(values)),
@@ -175,11 +185,12 @@ impl Reader<'_> {
     fn relation(&mut self, tokens: &[Token], sign: Option<Sign>) -> Result<Option<Value>, Why> {
         // What is only near it says nothing of a value, but all of a name.
         let near = split(tokens, |token| token.is_command("approx"));
-        if let [exact, ..] = near[..]
-            && near.len() > 1
-            && !exact.iter().all(|token| matches!(token.kind, Kind::Letter(_)))
-        {
-            return self.single(exact, sign).map(Some);
+        match near[..] {
+            [[], value] => return self.single(value, sign).map(Some),
+            [exact, _, ..] if !exact.iter().all(|token| matches!(token.kind, Kind::Letter(_))) => {
+                return self.single(exact, sign).map(Some);
+            }
+            _ => {}
         }
         let belongs = split(tokens, |token| token.is_command("in"));
         if let [_, set] = belongs[..] {
@@ -201,16 +212,25 @@ impl Reader<'_> {
         for (at, part) in parts.iter().enumerate() {
             // Words before a sign name what follows.
             let is_label = at == 0 && is_equation && words(part).is_some();
-            let value = if is_label { Value::Text(plain(&joined_words(part))) } else { self.single(part, sign)? };
-            values.push(value);
+            let value = if is_label { Err(Why::Unread) } else { self.single(part, sign) };
+            values.push(match value {
+                // What is not read has a name all the same: `\angle A`, `\int_0^1 x\,dx`.
+                Err(Why::Unread) if at == 0 && is_equation && is_name(part) => Value::Text(spelt(part)),
+                value => value?,
+            });
         }
         if matches!(values.last(), Some(Value::Item(_))) && values.iter().all(|value| matches!(value, Value::Item(_))) {
             let sides =
                 values.into_iter().filter_map(|value| if let Value::Item(item) = value { Some(*item) } else { None });
-            return Ok(Some(Value::Relation(Box::new(Relation::new(sides.collect(), operators)))));
+            let mut sides: Vec<Item> = sides.collect();
+            let ends = [sides.first(), sides.last()].map(|side| side.is_some_and(|side| side.expr.is_name()));
+            if is_equation && ends == [false, true] && self.rules == Rules::Ours {
+                sides.reverse();
+            }
+            return Ok(Some(Value::Relation(Box::new(Relation::new(sides, operators)))));
         }
         match values.pop() {
-            Some(value) if is_equation => Ok(Some(Value::Named(Box::new(value)))),
+            Some(value) if is_equation => Ok(Some(Value::Named(spelt(parts[0]), Box::new(value)))),
             _ => Err(Why::Unread),
         }
     }
@@ -220,14 +240,19 @@ impl Reader<'_> {
         if let Some(words) = words(tokens) {
             return Ok(Value::Text(words));
         }
-        let labels = tokens.iter().take_while(|token| token.is_text()).count();
-        let tokens = &tokens[labels..];
+        let tokens = &tokens[tokens.iter().take_while(|token| is_label(token)).count()..];
         let end = tokens.iter().position(Token::is_text).unwrap_or(tokens.len());
         let (mut tokens, behind) = tokens.split_at(end);
-        if !behind.iter().all(is_part_of_unit) {
+        if tokens.is_empty() || !is_unit(behind) {
             return Err(Why::Unread);
         }
-        let mut unit = measure(&joined_words(behind));
+        let behind = joined_words(behind);
+        let mut unit = measure(&behind);
+        if let [rest @ .., degree, Token { kind: Kind::Letter(scale @ ('C' | 'F')), .. }] = tokens
+            && degree.is_command("degree")
+        {
+            (tokens, unit) = (rest, Some(scale.to_string()));
+        }
         if let [rest @ .., last] = tokens
             && last.is_command("degree")
             && !rest.is_empty()
@@ -238,7 +263,10 @@ impl Reader<'_> {
         if let Some(item) = self.based(tokens)? {
             return Ok(Value::Item(Box::new(item)));
         }
-        let expr = formula(tokens, sign.unwrap_or(Sign::Plus), self.rules, &mut self.algebra.budget)?;
+        let mut expr = formula(tokens, sign.unwrap_or(Sign::Plus), self.rules, &mut self.algebra.budget)?;
+        if let Some(scale) = scale(&behind).filter(|_| self.rules == Rules::Ours) {
+            expr = expr.times(Expr::whole(scale));
+        }
         let (expr, percent) = match expr {
             Expr::Infinity => return Ok(Value::Infinite { negative: false }),
             Expr::Negated(inner) if *inner == Expr::Infinity => return Ok(Value::Infinite { negative: true }),
@@ -250,8 +278,8 @@ impl Reader<'_> {
             expr => (expr, false),
         };
         let letters = is_lettered(tokens).then(|| plain(&joined_words(tokens)));
-        let (normal, decimal) = (self.algebra.normal(&expr)?, is_decimal(tokens));
-        Ok(Value::Item(Box::new(Item { expr, normal, percent, decimal, unit, base: None, letters })))
+        let item = Item::new(expr, self.algebra)?;
+        Ok(Value::Item(Box::new(Item { percent, decimal: is_decimal(tokens), unit, letters, ..item })))
     }
 
     /// `1011_2`, `1011_{2}`.
@@ -265,15 +293,23 @@ impl Reader<'_> {
         };
         let [Kind::Number(digits), Kind::Number(base)] = base.map(|token| &token.kind) else { return Ok(None) };
         let base = base.parse().ok().filter(|base| (2..=36).contains(base)).ok_or(Why::Unread)?;
-        let expr = Expr::Number(super::ratio::Ratio::decimal(digits)?);
-        let normal = self.algebra.normal(&expr)?;
-        Ok(Some(Item { base: Some(base), ..Item::plain(expr, normal) }))
+        let digits = Expr::Number(Ratio::decimal(digits)?);
+        Ok(Some(Item { base: Some(base), ..Item::new(digits, self.algebra)? }))
     }
 }
 
-fn is_part_of_unit(token: &Token) -> bool {
-    let is_sign = matches!(token.kind, Kind::Mark('/' | '^' | '-' | '{' | '}'));
-    is_sign || matches!(token.kind, Kind::Text(_) | Kind::Letter(_) | Kind::Number(_))
+/// Returns whether tokens may be a unit: words, with a number only as an exponent and a letter only below a line.
+fn is_unit(tokens: &[Token]) -> bool {
+    let is_behind = |at: usize, marks: [char; 2]| {
+        let before = tokens[..at].iter().rev().find(|token| !token.is_mark('{'));
+        before.is_some_and(|token| marks.iter().any(|mark| token.is_mark(*mark)))
+    };
+    tokens.iter().enumerate().all(|(at, token)| match token.kind {
+        Kind::Text(_) | Kind::Mark('/' | '^' | '-' | '{' | '}') => true,
+        Kind::Number(_) => is_behind(at, ['^', '-']),
+        Kind::Letter(_) => is_behind(at, ['/', '/']),
+        _ => false,
+    })
 }
 
 fn is_lettered(tokens: &[Token]) -> bool {
@@ -314,13 +350,41 @@ fn is_closed(tokens: &[Token]) -> bool {
     false
 }
 
-/// Words alone, as they are compared; none where there is a formula.
+/// Words before a formula that are no part of what it says: `Answer:`, `about`.
+fn is_label(token: &Token) -> bool {
+    let Kind::Text(word) = &token.kind else { return false };
+    word.ends_with(':') || LABELS.contains(&word.trim().to_ascii_lowercase().as_str())
+}
+
+/// Words alone, as they are compared, with numbers behind them (`June 20`); none where there is a formula.
 fn words(tokens: &[Token]) -> Option<String> {
-    let is_wordy = |token: &Token| {
-        matches!(token.kind, Kind::Text(_) | Kind::Letter(_) | Kind::Mark('(' | ')' | '.' | '\'' | '-'))
+    let is_sentence = tokens.first().is_some_and(|token| token.is_text() && !is_label(token));
+    let is_wordy = |token: &Token| match token.kind {
+        Kind::Text(_) | Kind::Letter(_) | Kind::Mark('(' | ')' | '.' | '\'' | '-') => true,
+        Kind::Number(_) => is_sentence,
+        _ => false,
     };
     let has_text = tokens.iter().any(Token::is_text);
     (has_text && tokens.iter().all(is_wordy)).then(|| plain(&joined_words(tokens)))
+}
+
+/// Returns whether what is not read may be a name: not a value with a condition behind it, `2\text{ for }n = 1`.
+fn is_name(tokens: &[Token]) -> bool {
+    tokens.first().is_some_and(Token::is_text) || !tokens.iter().any(Token::is_text)
+}
+
+fn is_symbol(tokens: &[Token]) -> bool {
+    matches!(tokens, [Token { kind: Kind::Letter(_), .. }])
+}
+
+/// All that is written, without spaces.
+fn spelt(tokens: &[Token]) -> String {
+    let spelt = |token: &Token| match &token.kind {
+        Kind::Text(word) | Kind::Number(word) => word.clone(),
+        Kind::Command(name) | Kind::Begin(name) | Kind::End(name) => format!("\\{name}"),
+        Kind::Letter(letter) | Kind::Mark(letter) => letter.to_string(),
+    };
+    plain(&tokens.iter().map(spelt).collect::<String>())
 }
 
 fn joined_words(tokens: &[Token]) -> String {

@@ -68,6 +68,13 @@ impl Relation {
         self.name().and_then(|_| self.sides.last())
     }
 
+    /// Both ends of a calculation with numbers: `2^5 = 32`, `10\sqrt{2} = 14.14`.
+    pub(super) fn ends_of_calculation(&self) -> Option<[&Item; 2]> {
+        let (first, last) = (self.sides.first()?, self.sides.last()?);
+        let distance = (first.place? - last.place?).abs();
+        (self.is_equation() && distance <= 0.01 * last.place?.abs()).then_some([first, last])
+    }
+
     pub(super) fn is_equation(&self) -> bool {
         self.operators.iter().all(|operator| *operator == Operator::Equal)
     }
@@ -108,9 +115,8 @@ impl Relation {
         let Some(line) = number else { return Ok(self.clone()) };
         let root = line.rest.negated().times(&line.slope.inverted()?)?;
         let operator = if line.slope.is_negative() { self.operators[0].flipped() } else { self.operators[0] };
-        let symbol = Expr::Symbol(line.symbol);
-        let symbol = Item::plain(symbol.clone(), algebra.normal(&symbol)?);
-        let mut number = Item::plain(Expr::Number(root.clone()), Quotient::number(root));
+        let symbol = Item::new(Expr::Symbol(line.symbol), algebra)?;
+        let mut number = Item::new(Expr::Number(root), algebra)?;
         number.decimal = left.decimal || right.decimal;
         Ok(Self { sides: vec![symbol, number], operators: vec![operator] })
     }
@@ -193,24 +199,38 @@ impl Algebra {
             let is_sure = self.is_independent(&left) && self.is_independent(&right);
             return Ok(if is_same || is_sure { Verdict::exact(is_same) } else { Verdict::Undecided(Why::Unsettled) });
         }
-        if own.over.proportion(&theirs.over)?.is_some() {
+        let (own, theirs) = (self.cleared(&own.over)?, self.cleared(&theirs.over)?);
+        if own.proportion(&theirs)?.is_some() {
             return Ok(Verdict::Equal);
         }
-        let is_sure = self.is_independent(&own.over) && self.is_independent(&theirs.over);
+        let is_sure = self.is_independent(&own) && self.is_independent(&theirs);
         if !is_sure {
             return Ok(Verdict::Undecided(Why::Unsettled));
         }
-        let (one, other) = (degree(&own.over), degree(&theirs.over));
-        if one == other || symbols(&own.over) != symbols(&theirs.over) {
+        let (one, other) = (degree(&own), degree(&theirs));
+        if one == other || symbols(&own) != symbols(&theirs) {
             return Ok(Verdict::Unequal);
         }
         // A line is one place only of its own powers.
-        let (line, curve) = if one < other { (&own.over, &theirs.over) } else { (&theirs.over, &own.over) };
+        let (line, curve) = if one < other { (&own, &theirs) } else { (&theirs, &own) };
         if one.min(other) != 1 {
             return Ok(Verdict::Undecided(Why::Unsettled));
         }
         let power = self.raised(line, one.max(other).unsigned_abs())?;
         Ok(Verdict::exact(power.proportion(curve)?.is_some()))
+    }
+
+    /// A side whose zeros are looked for, without atoms below the line: `xy - 1` of `y - 1/x`.
+    fn cleared(&mut self, side: &Polynomial) -> Result<Polynomial, Why> {
+        let mut cleared = side.clone();
+        for atom in symbols(side) {
+            let powers = cleared.powers().filter(|power| power.atom == atom && power.exponent.over < 0);
+            if let Some(lowest) = powers.map(|power| power.exponent.floor()).min() {
+                let by = Exponent { over: lowest.checked_neg().ok_or(Why::TooLarge)?, under: 1 };
+                cleared = self.times(&cleared, &Polynomial::power(atom, by))?;
+            }
+        }
+        Ok(cleared)
     }
 }
 

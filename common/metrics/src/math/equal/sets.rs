@@ -2,7 +2,7 @@
 //!
 //! A region is sorted, and pieces that touch are one, where all ends are numbers. With symbols in its ends it stays as written.
 
-use super::numeric::Points;
+use super::relation::Solved;
 use super::value::{End, Interval, Item, Limit, Region, Value};
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ impl Limit {
         match self {
             Self::Below => Some(f64::NEG_INFINITY),
             Self::Above => Some(f64::INFINITY),
-            Self::At(item) => Points::constant(&item.expr).filter(|value| value.is_real()).map(|value| value.re),
+            Self::At(item) => item.place,
         }
     }
 
@@ -107,9 +107,15 @@ impl Region {
                 points.collect::<Option<Vec<_>>>().map(Self::joined)
             }
             Value::List { values, alternatives } => {
+                let solved = values.iter().map(|value| match value {
+                    Value::Relation(relation) => relation.region(),
+                    _ => None,
+                });
+                if let Some(conditions) = solved.collect::<Option<Vec<_>>>() {
+                    return Self::conditions(conditions, *alternatives);
+                }
                 let regions = values.iter().map(|value| match value {
-                    Value::Item(_) => None,
-                    Value::Relation(_) if !alternatives => None,
+                    Value::Item(_) | Value::Relation(_) => None,
                     value => Self::from_value(value),
                 });
                 regions.collect::<Option<Vec<_>>>().map(Self::joined)
@@ -117,6 +123,19 @@ impl Region {
             Value::Relation(relation) => relation.region().map(|solved| solved.region),
             _ => None,
         }
+    }
+
+    /// The places at which all conditions of one symbol hold, or one of the alternatives; none where no place is left.
+    fn conditions(conditions: Vec<Solved>, alternatives: bool) -> Option<Self> {
+        let symbol = conditions.first()?.symbol.clone();
+        let regions: Option<Vec<Self>> =
+            conditions.into_iter().map(|solved| (solved.symbol == symbol).then_some(solved.region)).collect();
+        let region = if alternatives {
+            Self::joined(regions?)
+        } else {
+            regions?.into_iter().reduce(|left, right| left.intersection(&right))?
+        };
+        (!region.pieces.is_empty()).then_some(region)
     }
 
     fn joined(regions: Vec<Self>) -> Self {
@@ -150,10 +169,15 @@ impl Region {
         })
     }
 
+    /// Returns `true` if all ends are numbers, so that pieces have an order.
+    pub(super) fn is_sorted(&self) -> bool {
+        let is_placed = |end: &End| end.limit.place().is_some();
+        self.pieces.iter().all(|piece| is_placed(&piece.low) && is_placed(&piece.high))
+    }
+
     /// Empty pieces are dropped, the others sorted, those that touch joined; left as it is where an end has symbols.
     fn sorted(self) -> Self {
-        let is_placed = |piece: &Interval| piece.low.limit.place().is_some() && piece.high.limit.place().is_some();
-        if !self.pieces.iter().all(is_placed) {
+        if !self.is_sorted() {
             return self;
         }
         let mut pieces: Vec<Interval> = self.pieces.into_iter().filter(|piece| !piece.is_empty()).collect();

@@ -1,7 +1,7 @@
 //! Words: answers that are no formula, and units.
 
 /// Units of measure under one name each. Other words behind a number (`square units`, `apples`) say nothing that is compared.
-const UNITS: [(&str, &[&str]); 27] = [
+const UNITS: [(&str, &[&str]); 28] = [
     ("mm", &["mm", "millimeter", "millimetre"]),
     ("cm", &["cm", "centimeter", "centimetre"]),
     ("dm", &["dm", "decimeter", "decimetre"]),
@@ -28,7 +28,8 @@ const UNITS: [(&str, &[&str]); 27] = [
     ("radian", &["rad", "radian"]),
     ("cent", &["cent"]),
     ("dollar", &["dollar"]),
-    ("mph", &["mph"]),
+    ("mi/h", &["mph"]),
+    ("km/h", &["kph"]),
 ];
 
 /// A unit's one name.
@@ -45,9 +46,25 @@ pub(super) fn is_unit(word: &str) -> bool {
     unit(word).is_some()
 }
 
+/// The number that the first of these words multiplies by: `million dollars`.
+pub(super) fn scale(words: &str) -> Option<i64> {
+    Some(match words.split_whitespace().next()?.to_ascii_lowercase().as_str() {
+        "dozen" => 12,
+        "hundred" => 100,
+        "thousand" => 1000,
+        "million" => 1_000_000,
+        "billion" => 1_000_000_000,
+        "trillion" => 1_000_000_000_000,
+        _ => return None,
+    })
+}
+
 /// A unit of measure as it is compared, with its power: `square centimeters` is `cm^2`; none of any other words.
 pub(super) fn measure(words: &str) -> Option<String> {
     let words = words.trim();
+    if let Some((over, under)) = words.split_once('/').or_else(|| words.split_once(" per ")) {
+        return Some(format!("{}/{}", measure(over)?, measure(under)?));
+    }
     let lower = words.to_ascii_lowercase();
     for (prefix, power) in [("square ", "^2"), ("sq ", "^2"), ("sq. ", "^2"), ("cubic ", "^3"), ("cu ", "^3")] {
         if let Some(rest) = lower.strip_prefix(prefix) {
@@ -75,6 +92,8 @@ mod tests {
         assert_eq!(measure(" square centimeters"), measure("cm^2"));
         assert_eq!(measure("inches"), measure("in"));
         assert_ne!(measure("m"), measure("cm"));
+        assert_eq!(measure("miles per hour"), measure("mph"));
+        assert_ne!(measure("m/s"), measure("km/h"));
         assert_eq!(measure("square units"), None);
         assert_eq!(measure("apples"), None);
     }

@@ -88,10 +88,32 @@ pub(super) fn tokens(text: &str, commas: Commas, rules: Rules, budget: &mut Budg
     Ok(lexer.out)
 }
 
-/// Full-width characters as ASCII, signs of minus, sure commas between thousands; without dollars and the final point.
+/// Raised and lowered characters, from zero on, then signs.
+const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ";
+const LOWERED: &str = "₀₁₂₃₄₅₆₇₈₉₊₋ₙ";
+const ON_THE_LINE: &str = "0123456789+-n";
+
+/// Full-width characters as ASCII, signs of minus, exponents and indices in braces, sure commas between thousands.
 fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut open = None;
     for letter in text.chars() {
+        let set = [(RAISED, "^{"), (LOWERED, "_{")].into_iter().find_map(|(letters, opening)| {
+            let at = letters.chars().position(|own| own == letter)?;
+            Some((opening, ON_THE_LINE.chars().nth(at)?))
+        });
+        if open.is_some() && open != set.map(|(opening, _)| opening) {
+            out.push('}');
+        }
+        if let Some((opening, plain)) = set {
+            if open != Some(opening) {
+                out.push_str(opening);
+            }
+            open = Some(opening);
+            out.push(plain);
+            continue;
+        }
+        open = None;
         match letter {
             '\u{ff01}'..='\u{ff5e}' => {
                 out.push(char::from_u32(u32::from(letter) - 0xfee0).unwrap_or(letter));
@@ -101,12 +123,14 @@ fn folded(text: &str) -> String {
             '×' | '·' | '⋅' => out.push('*'),
             '÷' => out.push('/'),
             '、' => out.push(','),
-            '²' => out.push_str("^2"),
-            '³' => out.push_str("^3"),
             '“' | '”' | '"' => {}
             other => out.push(other),
         }
     }
+    if open.is_some() {
+        out.push('}');
+    }
+    let out = if out.contains(",\\!") { out.replace(",\\! ", "\u{1}").replace(",\\!", "\u{1}") } else { out };
     let out = if out.contains("\\!") { out.replace("\\!", "") } else { out };
     if out.contains("{,}") { out.replace("{,}", "\u{1}") } else { out }
 }
@@ -153,7 +177,7 @@ impl Lexer<'_> {
             '\\' => self.backslash()?,
             '0'..='9' => self.number()?,
             '.' if self.peek(1).is_ascii_digit() => self.number()?,
-            'a'..='z' | 'A'..='Z' => self.word(),
+            'a'..='z' | 'A'..='Z' => self.word()?,
             '^' if self.is_degree() => self.command("degree"),
             '<' | '>' | '!' if self.peek(1) == '=' => {
                 self.at += 2;
@@ -171,8 +195,13 @@ impl Lexer<'_> {
             other => {
                 self.at += 1;
                 match SIGNS.iter().find(|(sign, _)| *sign == other) {
-                    Some((_, name)) => self.command(name),
-                    None if other.is_alphanumeric() => self.foreign(other),
+                    Some((_, name)) => {
+                        self.command(name);
+                        if other == '√' {
+                            self.radicand()?;
+                        }
+                    }
+                    None if other.is_alphabetic() => self.foreign(other),
                     None => return Err(Why::Unread),
                 }
             }
@@ -207,18 +236,36 @@ impl Lexer<'_> {
         self.letters[self.at..].iter().copied().take_while(is_inside).collect()
     }
 
-    fn word(&mut self) {
+    /// A number behind a root that is not a command: all of it, `√12`.
+    fn radicand(&mut self) -> Result<(), Why> {
+        while self.peek(0) == ' ' {
+            self.at += 1;
+        }
+        if !self.peek(0).is_ascii_digit() {
+            return Ok(());
+        }
+        self.push(Kind::Mark('{'));
+        self.number()?;
+        self.push(Kind::Mark('}'));
+        Ok(())
+    }
+
+    fn word(&mut self) -> Result<(), Why> {
         let word = self.span(char::is_ascii_alphabetic);
         self.at += word.len();
         let lower = word.to_ascii_lowercase();
         let after_number = matches!(self.out.last(), Some(Token { kind: Kind::Number(_), .. }));
         if let Some((_, name)) = WORDS.iter().find(|(own, _)| *own == lower && word.len() > 1) {
             self.command(name);
+            if *name == "sqrt" {
+                self.radicand()?;
+            }
         } else if word.len() >= 4 || (word.len() >= 2 && after_number && self.spaced && super::text::is_unit(&word)) {
             self.push(Kind::Text(word));
         } else {
             word.chars().for_each(|letter| self.push(Kind::Letter(letter)));
         }
+        Ok(())
     }
 
     /// Digits, a point, commas between thousands, and under our rules the exponent of `6.02e23`.
@@ -262,20 +309,38 @@ impl Lexer<'_> {
 
     /// The length of `,234,567` behind the first digits, where all of it is thousands; `1,2,345` is a list.
     fn thousands(&self, first: usize) -> Option<usize> {
+        let separator = self.separator(0)?;
         let mut length = 0;
-        let mut is_sure = true;
-        while matches!(self.peek(length), ',' | THOUSANDS) && self.peek(length + 1).is_ascii_digit() {
-            is_sure &= self.peek(length) == THOUSANDS;
-            let digits = (1..).take_while(|ahead| self.peek(length + ahead).is_ascii_digit()).count();
+        while self.separator(length) == Some(separator) && self.peek(length + separator.len()).is_ascii_digit() {
+            length += separator.len();
+            let digits = (0..).take_while(|ahead| self.peek(length + ahead).is_ascii_digit()).count();
             if digits != 3 {
                 return None;
             }
-            length += 4;
+            length += 3;
         }
         // Nor does it begin behind a comma: then it would have been part of the run before.
         let before = self.out.last().is_some_and(|token| token.is_mark(',')) && !self.spaced;
-        let is_meant = is_sure || (self.commas == Commas::Thousands && !before);
+        let is_meant = match separator {
+            "," => self.commas == Commas::Thousands && !before,
+            // `1 125/1000` is a number and a fraction.
+            separator => separator == "\u{1}" || self.peek(length) != '/',
+        };
         (length > 0 && (1..=3).contains(&first) && is_meant).then_some(length)
+    }
+
+    /// What may group digits at a place ahead; spaces under our rules alone.
+    fn separator(&self, ahead: usize) -> Option<&'static str> {
+        match (self.peek(ahead), self.peek(ahead + 1)) {
+            (',', _) => Some(","),
+            (THOUSANDS, _) => Some("\u{1}"),
+            _ if self.rules == Rules::Peer => None,
+            (' ', _) => Some(" "),
+            ('~', _) => Some("~"),
+            ('\\', ',') => Some("\\,"),
+            ('\\', ' ') => Some("\\ "),
+            _ => None,
+        }
     }
 
     fn backslash(&mut self) -> Result<(), Why> {
@@ -396,9 +461,21 @@ impl Lexer<'_> {
             self.out.extend(inner);
         } else if word.is_empty() {
             self.spaced = true;
+        } else if let Some((number, unit)) = measured(word).filter(|_| self.rules == Rules::Ours) {
+            self.push(Kind::Number(number.to_owned()));
+            self.push(Kind::Text(unit.to_owned()));
         } else {
             self.push(Kind::Text(word.to_owned()));
         }
         Ok(())
     }
+}
+
+/// A whole number and words behind it: `5 apples`, but not `11 a.m.`.
+fn measured(text: &str) -> Option<(&str, &str)> {
+    let (number, unit) = text.split_once(' ')?;
+    let is_word = |word: &str| word.len() > 1 && word.chars().all(|letter| letter.is_ascii_alphabetic());
+    let is_joined = |word: &str| matches!(word, "and" | "or" | "to" | "of" | "by");
+    let is_unit = unit.split(' ').all(|word| is_word(word) && !is_joined(word));
+    (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) && is_unit).then_some((number, unit))
 }

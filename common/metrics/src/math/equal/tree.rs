@@ -81,6 +81,10 @@ impl Expr {
         }
     }
 
+    pub(super) fn times(self, other: Expr) -> Self {
+        Self::Product(vec![Factor { expr: self, inverse: false }, Factor { expr: other, inverse: false }])
+    }
+
     pub(super) fn over(self, under: Expr) -> Self {
         Self::Product(vec![Factor { expr: self, inverse: false }, Factor { expr: under, inverse: true }])
     }
@@ -108,13 +112,14 @@ impl Expr {
         }
     }
 
-    /// Returns whether it is made of symbols alone, without a number: `x`, `f(x)`, `a+b`.
+    /// Returns whether it is made of symbols alone, without a number: `x`, `f(x)`, `a+b`, `\sin x`.
     pub(super) fn is_name(&self) -> bool {
         match self {
             Self::Symbol(_) | Self::Euler | Self::Imaginary => true,
             Self::Sum(terms) => terms.iter().all(Self::is_name),
             Self::Product(factors) => factors.iter().all(|factor| factor.expr.is_name()),
             Self::Call(Function::Named(_), _) => true,
+            Self::Call(Function::Sine | Function::Cosine | Function::Tangent, angle) => angle.is_name(),
             _ => false,
         }
     }

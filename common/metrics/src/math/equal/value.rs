@@ -1,7 +1,9 @@
 //! The values that answers are: numbers, lists, sets, tuples, regions, relations, matrices, words.
 //!
-//! Data alone: `reader` reads them, `sets`, `relation` and `matrix` say what can be done with theirs, `compare` compares.
+//! Data: `reader` reads them, `sets`, `relation` and `matrix` say what can be done with theirs, `compare` compares.
 
+use super::algebra::Algebra;
+use super::decision::Why;
 use super::polynomial::Quotient;
 use super::tree::Expr;
 
@@ -10,6 +12,8 @@ use super::tree::Expr;
 pub(super) struct Item {
     pub(super) expr: Expr,
     pub(super) normal: Quotient,
+    /// The real number that it is, if it is a constant.
+    pub(super) place: Option<f64>,
     pub(super) percent: bool,
     /// Written with a decimal point: its last digit may be rounded.
     pub(super) decimal: bool,
@@ -39,15 +43,17 @@ pub(super) enum Value {
     Tuple(Vec<Value>),
     Region(Region),
     Relation(Box<Relation>),
-    /// A name and what it stands for, which is no formula: `A = \{1, 2\}`.
-    Named(Box<Value>),
+    /// A name and what it stands for: `A = \{1, 2\}`, `\angle B = 30`.
+    Named(String, Box<Value>),
     Matrix(Matrix),
 }
 
 impl Item {
-    /// A number without unit.
-    pub(super) fn plain(expr: Expr, normal: Quotient) -> Self {
-        Self { expr, normal, percent: false, decimal: false, unit: None, base: None, letters: None }
+    /// A formula without unit.
+    pub(super) fn new(expr: Expr, algebra: &mut Algebra) -> Result<Self, Why> {
+        let normal = algebra.normal(&expr)?;
+        let place = algebra.constant(&normal).filter(|value| value.is_real()).map(|value| value.re);
+        Ok(Self { expr, normal, place, percent: false, decimal: false, unit: None, base: None, letters: None })
     }
 }
 
