@@ -24,7 +24,7 @@ pub(super) fn boxes(text: &str) -> Vec<Boxed<'_>> {
     while let Some(step) = text[at..].find(['\\', '{', '}']) {
         at += step;
         let rest = &text[at..];
-        let command = ["\\boxed", "\\fbox"].iter().find_map(|name| rest.strip_prefix(name));
+        let command = ["\\boxed", "\\fbox", "\\framebox"].iter().find_map(|name| rest.strip_prefix(name));
         if let Some(after) = command {
             let inner = after.trim_start_matches(' ');
             let content = text.len() - inner.len();

@@ -1,21 +1,22 @@
 //! Options without a marker: the one that a text concludes with, affirms, or names alone.
 
 use super::dress::{head, strip_word};
+use super::exclusions::{EXCLUDES, WITHDRAWN};
 use super::folded::{WINDOW, after_closers, beginning, constant, ending, ends_clause, sentences};
 use super::found::AnswerKind;
 use super::kinds::closing_option;
 use super::letters::letters_at;
 use super::options_list::affirmed_item;
-use super::resort::{declines, line_answer};
+use super::resort::{breaks_off, declines, line_answer};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 static CONCLUDES: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
-        r"(?:(?i:\b(?:so|therefore|thus|hence|consequently|choose|chose|pick|select|go with|go for|must be|should be|would be|conclude|only|leaving|leaves|guess|would say|i'd say|i’d say|has to be|elimination|it's|it’s|it is))",
-        r"(?i:[,:]?\s+(?:it\s+(?:is|must be|has to be)\s+|it's\s+|that\s+|us with\s+|only\s+)?(?:the\s+)?(?:correct\s+)?(?:option|choice|answer|letter)?\s*)",
-        r"|(?:所以|因此|综上|应为|应该是|只有|只能是|其实是|实际上是|显然|选择?)[,:]?(?:选项|为|是|选择|选|答案)*\s*)",
+        r"(?:(?i:\b(?:so|therefore|thus|hence|consequently|choose|chose|pick|select|go with|go for|must be|should be|would be|conclude|only|going with|going for|leaving|leaves|guess|would say|i'd say|i’d say|has to be|elimination|it's|it’s|it is))",
+        r"(?i:[,:]?\s+(?:it\s+(?:is|must be|has to be)\s+|it's\s+|that\s+|us with\s+|only\s+|actually\s+)?(?:the\s+)?(?:correct\s+)?(?:option|choice|answer|letter)?\s*)",
+        r"|(?:所以|因此|综上|应为|应该是|[,;]是|只有|只能是|其实是|实际上是|显然|选择?)[,:]?(?:选项|为|是|选择|选|答案)*\s*)",
         r#"[(\[*"']*([A-Za-z0-9])"#,
     ))
 });
@@ -23,51 +24,43 @@ static AFFIRMS: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?:^|[^A-Za-z0-9'])([A-Z0-9])(?:",
         r#"[)\]*"'.]*\s+(?:is|seems|appears|looks|must be|would be)\s+(?:(?:the|clearly|definitely|indeed|therefore|thus|most|only)\s+)*"#,
-        r"(?:correct|right|true|best|answer|appropriate|accurate|suitable|likely)\b",
+        r"(?:correct|right|true|best|better|answer|choice|option|appropriate|accurate|suitable|likely)\b",
+        r#"|[)\]*"'.]*\s+(?:it is|fits|works|survives|remains)\b"#,
         r"|\s*(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|最|完全|才是|则)?\s*(?:对的|正确|符合|恰当|合适|合理|√|✓|✔|对(?:[,。;.]|$)))",
     ))
 });
 static MENTIONS: LazyLock<Regex> = LazyLock::new(|| {
     constant(r#"(?i:\b(?:option|choice)\s+|选项)[(*"]*([A-Z0-9])|\(([A-Z0-9])\)|\*\*\(?([A-Z0-9])[).]?\*\*"#)
 });
-/// Words behind an option that exclude it.
-pub(super) static WITHDRAWN: LazyLock<Regex> = LazyLock::new(|| {
-    constant(concat!(
-        r#"(?i)^[)\]*"'”’」\s]*(?:\?|(?:(?:is|was|are|were|seems|looks|would be|can be|cannot be)\s+)?(?:clearly |definitely |also )?"#,
-        r"(?:wrong|incorrect|not correct|not right|not the |mistaken|ruled out|eliminated|excluded)",
-        r"|(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|也|都|显然|明显)*(?:不对|不正确|错误|错的|有误|不符合|不成立|排除|还是))",
-    ))
-});
-/// Words before an option that exclude it.
-static EXCLUDES: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r"(?i)(?:\bnot|n't|n’t|\beliminate[sd]?|\brules? out|\bexclud\w+|\bthan|\bwhy|排除|不是|不选|并非)\s*(?:option |choice |选项)?[(\[*]*$",
-    )
-});
-
 /// An option at a byte of a text.
 struct Named {
     letter: String,
+    start: usize,
     end: usize,
+}
+
+/// Returns the option of the last conclusion: `so C`, `只能是C`.
+pub(super) fn conclusion(text: &str, options: &str) -> Option<String> {
+    let concludes = |named: &Named| {
+        let rest = &text[named.end..];
+        let goes_with = strip_word(rest.trim_start_matches(' '), &["because", "since", "as", "it", "i"]).is_some();
+        let affirms = || AFFIRMS.find(beginning(&text[named.start..], 60)).is_some_and(|found| found.start() == 0);
+        goes_with || ends_clause(rest) || affirms()
+    };
+    named(&CONCLUDES, text, options).into_iter().rfind(concludes).map(|found| found.letter)
 }
 
 /// Returns the option that a text without a marker means; `None` where it is not clear.
 pub(super) fn concluded(text: &str, kind: &AnswerKind) -> Option<String> {
     let options = kind.options();
-    let concludes = |named: &Named| {
-        let rest = &text[named.end..];
-        let goes_with = strip_word(rest.trim_start_matches(' '), &["because", "since", "as", "it"]).is_some();
-        goes_with || ends_clause(rest) || AFFIRMS.is_match(beginning(&text[named.end.saturating_sub(1)..], 60))
-    };
-    let conclusion = named(&CONCLUDES, text, options).into_iter().rfind(concludes);
-    if let Some(found) = conclusion {
-        return Some(found.letter);
+    if let Some(letter) = conclusion(text, options) {
+        return Some(letter);
     }
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     if let Some(letter) = line_answer(first, text, kind) {
         return Some(letter);
     }
-    if declines(text) {
+    if declines(text) || breaks_off(text) {
         return None;
     }
     let affirmed = named(&AFFIRMS, text, options);
@@ -91,7 +84,11 @@ fn named(pattern: &Regex, text: &str, options: &str) -> Vec<Named> {
         let rest = beginning(rest, WINDOW);
         let found = letters_at(rest, before, options).filter(|found| found.letters.len() > 1 || !found.outside)?;
         let is_out = WITHDRAWN.is_match(beginning(found.rest, 80)) || EXCLUDES.is_match(ending(before, 40));
-        (!is_out).then(|| Named { end: group.start() + rest.len() - found.rest.len(), letter: found.letters })
+        (!is_out).then(|| Named {
+            start: group.start(),
+            end: group.start() + rest.len() - found.rest.len(),
+            letter: found.letters,
+        })
     };
     letters.filter_map(stands).collect()
 }

@@ -4,8 +4,8 @@ use super::folded::{beginning, is_latin};
 
 /// Marks that open or stand before an answer.
 #[rustfmt::skip]
-const DRESS: [&str; 66] = [
-    "\\boxed{", "\\fbox{", "\\text{", "\\textbf{", "\\textit{", "\\mathrm{", "\\mathbf{", "\\mathsf{", "\\mbox{", "\\displaystyle",
+const DRESS: [&str; 70] = [
+    "\\boxed{", "\\fbox{", "\\text{", "\\textbf{", "\\textit{", "\\mathrm{", "\\mathbf{", "\\mathsf{", "\\mbox{", "\\textsf{", "\\textrm{", "\\boldsymbol{", "\\bm{", "\\displaystyle",
     "\\bf", "\\rm", "\\approx", "\\sim", "\\quad", "\\left", "\\(", "\\[", "\\,", "\\;", "\\!", "\\ ", "\\$", "$", "{", "*", "_", "`",
     "\"", "'", "“", "”", "‘", "’", "「", "『", "」", "《", "【", "】", "[", "]", "(", ")", ":", "=", "|", "→", "⇒", ">", "≈", "~", "}", "#",
     "<b>", "</b>", "<strong>", "</strong>", "<em>", "<i>", "<u>", "<p>", "<br>", "<br/>", "<br />", "✅",
@@ -22,8 +22,8 @@ const FILL: [&str; 42] = [
 
 /// Words of Chinese that say nothing of their own.
 #[rustfmt::skip]
-const FILL_CHINESE: [&str; 19] = [
-    "选项", "选择", "应该", "应当", "大约", "等于", "一共", "共有", "正确的", "应", "该", "就", "选", "是", "为", "即", "项", "约", "共",
+const FILL_CHINESE: [&str; 21] = [
+    "选项", "选择", "可能", "大概", "应该", "应当", "大约", "等于", "一共", "共有", "正确的", "应", "该", "就", "选", "是", "为", "即", "项", "约", "共",
 ];
 
 /// Rounds of dress and fill: more than any answer has.

@@ -2,7 +2,8 @@
 
 use super::candidate::{Read, Reading};
 use super::dress::{Denial, denial, head, undress};
-use super::folded::{after_closers, constant, ends_clause, is_latin, sentence};
+use super::exclusions::EXCLUDES;
+use super::folded::{WINDOW, after_closers, beginning, constant, ending, ends_clause, is_latin, sentence};
 use super::found::AnswerKind;
 use super::letters::letters_at;
 use super::math::{self, formula_at, spelt};
@@ -68,10 +69,14 @@ fn choice<'t>(text: &'t str, options: &str, extent: Extent) -> Option<Read<'t>> 
     let before = &text[..text.len() - inner.len()];
     let found = letters_at(inner, before, options);
     if let Some(found) = found {
-        return Some(Read {
-            reading: Reading::Valid { text: found.letters, outside: found.outside },
-            rest: found.rest,
-        });
+        let window = beginning(inner, WINDOW);
+        let named = &window[..window.len() - found.rest.len()];
+        let reading = match found.letters {
+            // `B or C` leaves it open.
+            letters if found.outside && (named.contains(" or ") || named.contains('或')) => Reading::Other(letters),
+            text => Reading::Valid { text, outside: found.outside },
+        };
+        return Some(Read { reading, rest: found.rest });
     }
     let closing = (extent != Extent::Head).then(|| closing_option(sentence(text), options)).flatten();
     match closing {
@@ -88,7 +93,11 @@ pub(super) fn closing_option(sentence: &str, options: &str) -> Option<char> {
             r#"(?:(?i:option|choice|letter|选项|选)\s*[(\[*"']*|[(\[]\**|\*\*\(?|\bis\s+)([A-Za-z0-9])[)\]*"'.]*\s*$"#,
         )
     });
-    let letter = CLOSING.captures(sentence)?[1].chars().next()?;
+    let letter = CLOSING.captures(sentence)?.get(1)?;
+    if EXCLUDES.is_match(ending(&sentence[..letter.start()], 40)) {
+        return None;
+    }
+    let letter = letter.as_str().chars().next()?;
     [letter, letter.to_ascii_uppercase()].into_iter().find(|c| options.contains(*c))
 }
 
@@ -113,10 +122,27 @@ fn number(text: &str, extent: Extent) -> Option<Read<'_>> {
             Extent::Whole => equals(clause).map_or_else(|| other(clause), |found| valid(found, "")),
         };
     };
-    if is_longer(found.rest) {
+    if is_longer(found.rest) || extent == Extent::Whole && is_spaced(found.rest) {
         return equals(clause).map_or_else(|| other(clause), |found| valid(found, ""));
     }
-    if is_list(found.rest) { other(clause) } else { valid(found.text, found.rest) }
+    match total(found.rest) {
+        Some(total) => valid(total.text, ""),
+        None if is_list(found.rest) => other(clause),
+        None => valid(found.text, found.rest),
+    }
+}
+
+/// Returns `true` if further digits follow behind a space.
+fn is_spaced(rest: &str) -> bool {
+    rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns the total behind the price of each: `$5 each, for a total of $20`.
+fn total(rest: &str) -> Option<Number<'_>> {
+    static TOTAL: LazyLock<Regex> = LazyLock::new(|| {
+        constant(r"(?i)^\s*(?:each|apiece|per \w+)\b.{0,40}\btotal(?:s|ing|ling)?(?: of| is| comes to| =|:)?\s+")
+    });
+    number_at(&rest[TOTAL.find(sentence(rest))?.end()..])
 }
 
 fn number_reading(text: String) -> Reading {
@@ -153,12 +179,18 @@ pub(super) fn clause_number(clause: &str) -> Option<Number<'_>> {
     static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
         constant(concat!(
             r"(?i)\([^()]*\)|\b(?:because|since|given that)\b.*|因为.*",
+            r"|,\s+(?:when|where|while|whereas|compared|which is \S+ (?:more|less|fewer|higher|lower|times|percent))\b.*",
+            r"|\bto (?:paint|finish|complete|make|buy|build|read|walk|run|drive|travel|cover|fill|bake|produce)\s+(?:the |all |his |her )?\d+",
+            r"|\btotal of ([$€£]?\d[\d,]*(?:\.\d+)?)",
             r"|\b(?:(?:out )?of|in|after|for|per|at|over|within|during|from|than|by)\s+(?:the\s+|each of the\s+|about\s+)?[$€£]?\d[\d,]*(?:\.\d+)?",
         ))
     });
+    static IN_TOTAL: LazyLock<Regex> =
+        LazyLock::new(|| constant(r"(?i)([$€£]?\d[\d,]*(?:\.\d+)?)(?:\s+\w+)?\s+(?:in total|altogether|in all)\b"));
     let bold = BOLD.captures_iter(clause).filter_map(|bold| number_at(head(bold.get(1)?.as_str()))).last();
-    if bold.is_some() {
-        return bold;
+    let in_total = || IN_TOTAL.captures_iter(clause).filter_map(|total| number_at(total.get(1)?.as_str())).last();
+    if let Some(number) = bold.or_else(in_total) {
+        return Some(number);
     }
     if let Some(text) = equals(clause) {
         return Some(Number { text, rest: "" });
@@ -167,7 +199,7 @@ pub(super) fn clause_number(clause: &str) -> Option<Number<'_>> {
     if let (Some(amount), None) = (money.next(), money.next()) {
         return number_at(&clause[amount.start()..]);
     }
-    let plain = ASIDE.replace_all(clause, " ");
+    let plain = ASIDE.replace_all(clause, " $1 ");
     match numbers(&plain).pop() {
         Some(found) => Some(Number { text: found.text, rest: "" }),
         None => numbers(clause).pop(),
@@ -179,10 +211,19 @@ pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
     static LABEL: LazyLock<Regex> = LazyLock::new(|| {
         constant(r"(?i)(?:\b(?:step|part|question|case|option|figure|equation|section|not)\s*|第|不是|并非)$")
     });
+    static FRACTION: LazyLock<Regex> = LazyLock::new(|| constant(r"-?\\[dt]?frac\{$"));
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(step) = text[at..].find(|c: char| c.is_ascii_digit()) {
         at += step;
         let before = &text[..at];
+        let end = ending(before, 8);
+        if let Some(start) = FRACTION.find(end).map(|found| at - end.len() + found.start())
+            && let Some(number) = number_at(&text[start..])
+        {
+            at = text.len() - number.rest.len();
+            found.push(number);
+            continue;
+        }
         let stem = before.trim_end_matches(['$', '\\', '€', '£', '¥', '￥', '.']);
         let subtracts = |left: &&str| {
             left.ends_with(char::is_alphanumeric) || left.trim_end().ends_with(|c: char| c.is_ascii_digit() || c == ')')
@@ -200,7 +241,13 @@ pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
             && number.rest[1..].starts_with(' ')
             && number.rest.trim().len() > 1;
         at = end.max(at + 1);
-        if !is_word && !is_item && !LABEL.is_match(super::folded::ending(before, 12)) {
+        // `x+1`, `3:4`, `cm^2`
+        let operator = text[..start].trim_end_matches(['+', '-', '*', '/']);
+        let is_part = operator.len() < start && operator.ends_with(is_latin)
+            || text[..start].ends_with(['^', ':']) && !text[..start - 1].ends_with([' ', '\n'])
+            || text[..start].ends_with("^{")
+            || number.rest.starts_with([':', '^']) && number.rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        if !is_word && !is_part && !is_item && !LABEL.is_match(ending(before, 12)) {
             found.push(number);
         }
     }

@@ -7,6 +7,7 @@ mod boxes;
 mod candidate;
 mod conclusions;
 mod dress;
+mod exclusions;
 mod folded;
 mod found;
 mod kinds;

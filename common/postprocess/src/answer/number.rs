@@ -47,6 +47,9 @@ pub(super) fn number_at(text: &str) -> Option<Number<'_>> {
     if let Some(found) = latex_fraction(rest).filter(|_| digits.fraction.is_empty()) {
         return Some(Number { text: signed(mixed(&digits.whole, &found.text)?), rest: found.rest });
     }
+    if let Some(found) = vulgar(rest).filter(|_| digits.fraction.is_empty()) {
+        return Some(Number { text: signed(mixed(&digits.whole, &found.text)?), rest: found.rest });
+    }
     if let Some((below, rest)) = slash(rest).filter(|_| digits.fraction.is_empty()) {
         return Some(Number { text: signed(format!("{}/{below}", shifted(&digits, 0))), rest });
     }
@@ -139,6 +142,18 @@ fn slash(rest: &str) -> Option<(&str, &str)> {
     let (below, rest) = digit_run(rest.trim_start_matches(' ').strip_prefix('/')?.trim_start_matches(' '));
     let is_zero = below.bytes().all(|digit| digit == b'0');
     (!is_zero && !rest.starts_with('/')).then_some((below, rest))
+}
+
+/// Reads `½` and ` 1/2` behind a whole number.
+fn vulgar(rest: &str) -> Option<Number<'_>> {
+    const SIGNS: [(&str, &str); 5] = [("½", "1/2"), ("¼", "1/4"), ("¾", "3/4"), ("⅓", "1/3"), ("⅔", "2/3")];
+    if let Some((rest, text)) = SIGNS.iter().find_map(|(sign, text)| Some((rest.strip_prefix(sign)?, *text))) {
+        return Some(Number { text: text.into(), rest });
+    }
+    let (above, inner) = digit_run(rest.strip_prefix(' ')?);
+    let (below, inner) = slash(inner).filter(|_| !above.is_empty())?;
+    let is_proper = above.len() < below.len() || above.len() == below.len() && above < below;
+    is_proper.then(|| Number { text: format!("{above}/{below}"), rest: inner })
 }
 
 fn latex_fraction(text: &str) -> Option<Number<'_>> {

@@ -10,11 +10,18 @@ const DISCUSSED: [&str; 8] = ["wrong", "incorrect", "is not", "isn't", "不对",
 /// Returns `true` if `text` begins with the first option and a mark behind it, and the next ones follow with the same mark.
 pub(super) fn begins_list(text: &str, options: &str) -> bool {
     let mut letters = options.chars();
-    let mark = text.strip_prefix(|c| Some(c) == letters.next()).and_then(|rest| rest.chars().next());
-    let Some(mark) = mark.filter(|mark| ".):、,]".contains(*mark)) else { return false };
-    let mut rest = beginning(text, REACH).split("\n\n").next().unwrap_or_default();
+    let Some(rest) = text.strip_prefix(|c| Some(c) == letters.next()) else { return false };
+    let Some(mark) = rest.chars().next().filter(|mark| ".):、,]".contains(*mark)) else { return false };
+    let rest = &rest[mark.len_utf8()..];
+    let mut rest = beginning(rest, REACH).split("\n\n").next().unwrap_or_default();
     letters.take(2).all(|letter| match item(rest, letter, mark) {
         Some(after) => {
+            // Where a sentence ends within it, what follows is no list.
+            let option = &rest[..rest.len() - after.len() - mark.len_utf8() - letter.len_utf8()];
+            let option = option.trim_end_matches(|c: char| c.is_whitespace() || "([*.!".contains(c));
+            if option.contains(". ") {
+                return false;
+            }
             rest = after;
             let line = rest.split('\n').next().unwrap_or_default();
             !DISCUSSED.iter().any(|word| line.contains(word))
@@ -51,6 +58,7 @@ fn item_letter(line: &str, options: &str) -> Option<char> {
 /// Returns the only option whose line of a list calls it right.
 pub(super) fn affirmed_item(text: &str, options: &str) -> Option<char> {
     let is_right = |line: &&str| {
+        let line = line.to_lowercase();
         let wrong = ["wrong", "incorrect", "not correct", "not right", "不正确", "错", "不对", "不符合", "✗", "❌"];
         let right = ["correct", "right", "正确", "对", "符合", "✓", "✔", "✅"];
         right.iter().any(|word| line.contains(word)) && !wrong.iter().any(|word| line.contains(word))

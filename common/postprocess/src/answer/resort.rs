@@ -1,13 +1,14 @@
 //! Answers of lines that are nothing else, and of texts without any mark of an answer.
 
 use super::dress::{head, undress};
+use super::exclusions::WITHDRAWN;
 use super::folded::{after_closers, constant, sentences};
 use super::found::AnswerKind;
 use super::kinds::{clause_number, numbers};
 use super::letters::{joined, letters_at};
 use super::math::{self, last_between_marks, looks_like, spelt};
 use super::number::number_at;
-use super::options_list::is_item;
+use super::options_list::{begins_list, is_item};
 use super::text::{self, phrase_at};
 use regex::Regex;
 use std::sync::LazyLock;
@@ -27,6 +28,17 @@ static DECLINES: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns `true` if a text says that it has no answer.
 pub(super) fn declines(text: &str) -> bool {
     DECLINES.is_match(text)
+}
+
+/// Returns `true` if a text ends in the middle of a sentence.
+pub(super) fn breaks_off(text: &str) -> bool {
+    static OPEN: LazyLock<Regex> = LazyLock::new(|| {
+        constant(concat!(
+            r"(?i)(?:\b(?:the|a|an|of|to|is|are|was|be|because|since|which|that|and|or|but|we|by|with|for|in|on|from|as|if|than|its|their|this)",
+            r"|[,、,:(=+]|是|为|因为|所以|而|和|与)\s*$",
+        ))
+    });
+    OPEN.is_match(super::folded::ending(text, 40))
 }
 
 /// Returns the answer of a text's last line, or of a formula set apart at its end, where it is nothing else.
@@ -59,12 +71,26 @@ fn option_line(line: &str, text: &str, options: &str) -> Option<String> {
         return Some(found.letters);
     }
     let begins = undress(line) == inner && joined(found.rest, options).is_none();
-    let reasons =
-        [", because", " because", ", since", ", as ", ",因为"].iter().any(|reason| found.rest.starts_with(reason));
+    let reasons = [", because", " because", ", since", " since", ", as ", ",因为"]
+        .iter()
+        .any(|reason| found.rest.starts_with(reason));
     let is_labelled = found.rest.starts_with(['.', ')', ':', '、', ']']);
-    let has_text = begins && (is_labelled || reasons) && line.len() <= LONGEST_OPTION;
-    let lines: Vec<&str> = text.lines().collect();
-    (has_text && !is_item(line, &lines, options)).then_some(found.letters)
+    let is_named = found.rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(['-', '–', '—']) || is_noun(rest));
+    let has_text = begins && (is_labelled || is_named || reasons) && line.len() <= LONGEST_OPTION;
+    // Of a list of options only the one that is bold says something.
+    let is_bold = |line: &&str| line.trim_start().starts_with("**");
+    let is_one_of = |lines: Vec<&str>| is_item(line, &lines, options);
+    let is_listed =
+        is_one_of(if is_bold(&line) { text.lines().filter(is_bold).collect() } else { text.lines().collect() });
+    let stands = has_text && !is_listed && !begins_list(inner, options) && !breaks_off(line);
+    stands.then_some(found.letters)
+}
+
+/// Returns `true` for Chinese words that are no judgement of an option.
+fn is_noun(rest: &str) -> bool {
+    rest.starts_with(|c: char| c >= '\u{2E80}')
+        && !WITHDRAWN.is_match(rest)
+        && !rest.starts_with(['项', '选', '是', '的', '和', '与', '正', '对'])
 }
 
 fn number_line(line: &str) -> Option<String> {
@@ -112,7 +138,7 @@ pub(super) fn last_number(text: &str) -> Option<String> {
     if let Some(number) = number_line(first).filter(|_| several) {
         return Some(number);
     }
-    if declines(text) {
+    if declines(text) || breaks_off(text) {
         return None;
     }
     let with_numbers: Vec<&str> =

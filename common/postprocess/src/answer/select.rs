@@ -13,7 +13,7 @@ static QUESTION: LazyLock<Regex> =
 /// Words that take back what was said.
 static RETRACTION: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
-        r"(?i)\b(?:wait|oops|sorry|scratch that|on second thought|my mistake|correction|hold on)\b|\bactually,|\bno, (?:that|it|the|this)\b",
+        r"(?i)\b(?:wait|oops|sorry|scratch that|on second thought|my mistake|correction|hold on)\b|\bactually,|\bno, (?:that|it|the|this)\b|(?:\.{3}|…|[?—])\s*no,",
         r"|\bi made (?:a|an) (?:mistake|error)|\b(?:that|this|it)(?:'s| is| was) (?:wrong|incorrect|not right)",
         r"|\blet me (?:re-?(?:check|do|calculate|consider|compute|think|examine|read)|correct|fix)",
         r"|不对|等等|等一下|更正|纠正|我错了|算错|看错|重新(?:计算|考虑|检查|审视)|抱歉|修正",
@@ -22,7 +22,7 @@ static RETRACTION: LazyLock<Regex> = LazyLock::new(|| {
 /// Words of a correction that announce what holds instead.
 static INSTEAD: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r"(?i)\b(?:should|must)\s+(?:actually\s+|really\s+|instead\s+)?(?:be|have been)\b|\b(?:it's|it is)(?:\s+actually|\s+really)?\b|应该是|应该选|应为|应是|而是",
+        r"(?i)\b(?:should|must)\s+(?:actually\s+|really\s+|instead\s+)?(?:be|have been)\b|\b(?:it's|it is)(?:\s+actually|\s+really)?\b|\bactually,?\s|\bno,\s|应该是|应该选|应为|应是|而是",
     )
 });
 

@@ -26,7 +26,8 @@ pub(super) fn phrase_at(text: &str) -> Option<&str> {
     let decided = ["yes", "no", "true", "false"].iter().find(|word| lower.starts_with(&format!("{word},")));
     let found = decided.map_or(found, |word| &found[..word.len()]);
     let is_thought = THOUGHTS.iter().any(|thought| lower.starts_with(thought));
-    (found.chars().any(char::is_alphanumeric) && found.len() <= LONGEST && !is_thought).then_some(found)
+    let has_text = found.chars().any(|c| c.is_alphanumeric() || "()[]{}<>".contains(c));
+    (has_text && found.len() <= LONGEST && !is_thought).then_some(found)
 }
 
 fn is_lead(c: char) -> bool {

@@ -2,7 +2,8 @@
 
 use super::boxes::{Boxed, boxes, joins};
 use super::candidate::{Candidate, Reading};
-use super::conclusions::{WITHDRAWN, concluded};
+use super::conclusions::{concluded, conclusion};
+use super::exclusions::WITHDRAWN;
 use super::folded::{WINDOW, beginning, constant, ending, fold, last_ones, sentence};
 use super::found::{AnswerKind, FoundAnswer, FoundBy};
 use super::kinds::{Extent, read};
@@ -37,12 +38,19 @@ pub fn answer(text: &str, kind: &AnswerKind) -> Option<FoundAnswer> {
     let other = position.map(|at| candidates.swap_remove(at));
     candidates.sort_by_key(|candidate| candidate.start);
     if let Some(chosen) = choose(candidates) {
-        return chosen.into_answer();
+        let conclusion = || conclusion(&text[chosen.start..], kind.options());
+        return match &chosen.reading {
+            Reading::Nothing => conclusion().map(|letter| found(letter, FoundBy::LastResort, kind)),
+            _ => chosen.into_answer(),
+        };
     }
     let other = other.and_then(Candidate::into_answer);
     match kind {
         // A value in a box, and the option that it is behind it.
-        AnswerKind::Choice { .. } => unmarked(text, kind).or(other),
+        AnswerKind::Choice { .. } => match unmarked(text, kind) {
+            Some(found) if !found.outside => Some(found),
+            unmarked => other.or(unmarked),
+        },
         AnswerKind::Number | AnswerKind::Math | AnswerKind::Text => other.or_else(|| unmarked(text, kind)),
     }
 }
@@ -59,9 +67,8 @@ fn unmarked(text: &str, kind: &AnswerKind) -> Option<FoundAnswer> {
     if ends_in_box(text) {
         return None;
     }
-    let found = |text: String, how| FoundAnswer { outside: is_outside(&text, kind), text, how };
     if let Some(line) = last_line(text, kind) {
-        return Some(found(line, FoundBy::LastLine));
+        return Some(found(line, FoundBy::LastLine, kind));
     }
     let text = ending(text, RESORT);
     let resort = match kind {
@@ -70,12 +77,14 @@ fn unmarked(text: &str, kind: &AnswerKind) -> Option<FoundAnswer> {
         AnswerKind::Math => last_formula(text),
         AnswerKind::Text => last_phrase(text),
     };
-    resort.filter(|text| !text.trim().is_empty()).map(|text| found(text, FoundBy::LastResort))
+    resort.filter(|text| !text.trim().is_empty()).map(|text| found(text, FoundBy::LastResort, kind))
 }
 
-/// Returns `true` of letters that are no single option.
-fn is_outside(text: &str, kind: &AnswerKind) -> bool {
-    matches!(kind, AnswerKind::Choice { options } if text.chars().count() != 1 || !options.as_str().contains(text))
+/// An answer; letters that are no single option are outside.
+fn found(text: String, how: FoundBy, kind: &AnswerKind) -> FoundAnswer {
+    let is_one = |options: &str| text.chars().count() == 1 && options.contains(&text);
+    let outside = matches!(kind, AnswerKind::Choice { options } if !is_one(options.as_str()));
+    FoundAnswer { text, how, outside }
 }
 
 fn candidates(text: &str, kind: &AnswerKind) -> Vec<Candidate> {
@@ -103,11 +112,17 @@ fn in_boxes(text: &str, kind: &AnswerKind) -> Vec<Candidate> {
         let contents: Vec<&str> = list.iter().map(|found| found.content).collect();
         let (first, last) = (list.first()?, list.last()?);
         let content = contents.join(", ");
-        let is_withdrawn = WITHDRAWN.is_match(beginning(&text[last.end..], 80));
+        let is_withdrawn = WITHDRAWN.is_match(beginning(&text[last.end..], 80)) || is_denied(&text[..first.start]);
         let read = read(&content, kind, Extent::Whole).filter(|_| !is_withdrawn)?;
         Some(Candidate::new(first.start, FoundBy::Boxed, read.reading))
     };
     lists.into_iter().filter_map(candidate).collect()
+}
+
+/// Returns `true` if a text ends in a word that denies what follows: `not $`.
+fn is_denied(before: &str) -> bool {
+    let words = ending(before, 24).trim_end_matches(|c: char| c.is_whitespace() || "$\\([*".contains(c));
+    [" not", "不是", "并非", " than", "instead of"].iter().any(|word| words.ends_with(word))
 }
 
 fn behind_markers(text: &str, kind: &AnswerKind) -> Vec<Candidate> {
