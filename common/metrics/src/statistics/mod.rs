@@ -1,10 +1,12 @@
 //! Statistics over samples: classification scores, pass rates, means and their standard errors.
 
+mod at_k;
 mod classes;
 mod mean;
 mod pass_at_k;
 mod samples;
 
+pub use at_k::{MOST_VOTES, all_at_k, draws_stderr, maj_at_k};
 pub use classes::{ClassTotals, Classes};
 pub(crate) use mean::sum;
 pub use mean::{

@@ -2,6 +2,7 @@
 
 use crate::golden::{closely, texts};
 use compass_metrics::statistics::*;
+use proptest::prelude::*;
 use serde_json::Value;
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -46,6 +47,84 @@ fn pass_rates() {
         out.extend([0.0, 0.25, 0.5, 0.75, 1.0].map(|t| g_pass_at_k(n, c, k, t)));
         out
     });
+}
+
+/// Every subset was enumerated, in exact fractions.
+#[test]
+fn rates_of_k_answers() {
+    closely("at_k", 240, |args| {
+        let [n, right] = [0, 1].map(|at| args[at].as_u64().unwrap());
+        let rivals: Vec<u64> = args[2].as_array().unwrap().iter().map(|votes| votes.as_u64().unwrap()).collect();
+        let k: Vec<u64> = (1..=n).collect();
+        let majority = maj_at_k(n, right, &rivals, &k).unwrap();
+        let at = |(&k, majority): (&u64, f64)| [pass_at_k(n, right, k), majority, all_at_k(n, right, k)];
+        k.iter().zip(majority).flat_map(at).collect()
+    });
+}
+
+#[test]
+fn what_has_no_majority() {
+    assert_eq!(maj_at_k(4, 3, &[2], &[1]), None, "more votes than answers");
+    assert_eq!(maj_at_k(4, 3, &[1], &[5]), None, "more draws than answers");
+    assert_eq!(maj_at_k(MOST_VOTES + 1, 3, &[1], &[1]), None);
+    assert_eq!(maj_at_k(3, u64::MAX, &[1], &[1]), None);
+    assert_eq!(all_at_k(4, 3, 4), 0.0);
+}
+
+/// sqrt(mean((3/4)(1/4)/3, 0, (1/2)(1/2)/1) / 3)
+#[test]
+fn the_error_of_draws() {
+    let found = draws_stderr(&[(4, 3), (4, 4), (2, 1)]).unwrap();
+    assert!((found - ((0.0625 + 0.25) / 9.0f64).sqrt()).abs() < 1e-15, "{found}");
+    assert_eq!((draws_stderr(&[]), draws_stderr(&[(1, 1)])), (None, None));
+}
+
+/// A question of up to 256 answers: how many there are, how many are right, and the votes of other classes.
+fn question() -> impl Strategy<Value = (u64, u64, Vec<u64>)> {
+    (proptest::collection::vec(1..40_u64, 0..12), 0..120_u64, 0..40_u64).prop_filter_map(
+        "too many",
+        |(rivals, right, silent)| {
+            let n = rivals.iter().sum::<u64>() + right + silent;
+            (1..=MOST_VOTES).contains(&n).then_some((n, right, rivals))
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn one_answer_is_its_own_majority((n, right, rivals) in question()) {
+        let share = right as f64 / n as f64;
+        let one = [maj_at_k(n, right, &rivals, &[1]).unwrap()[0], pass_at_k(n, right, 1), all_at_k(n, right, 1)];
+        prop_assert!(one.iter().all(|one| (one - share).abs() < 1e-12), "{:?}", one);
+    }
+
+    #[test]
+    fn all_answers_are_one_vote((n, right, rivals) in question()) {
+        let most = rivals.iter().copied().max().unwrap_or(0);
+        let tied = rivals.iter().filter(|rival| **rival == right).count() as f64;
+        let expected = if right == 0 || most > right { 0.0 } else { 1.0 / (tied + 1.0) };
+        let found = maj_at_k(n, right, &rivals, &[n]).unwrap()[0];
+        prop_assert!((found - expected).abs() < 1e-12, "{}", found);
+    }
+
+    #[test]
+    fn a_majority_lies_between_all_and_any((n, right, mut rivals) in question(), draws in 1..=MOST_VOTES) {
+        let k = draws.min(n);
+        let found = maj_at_k(n, right, &rivals, &[k]).unwrap()[0];
+        prop_assert!(found >= all_at_k(n, right, k) - 1e-12 && found <= pass_at_k(n, right, k) + 1e-12);
+        rivals.reverse();
+        let reversed = maj_at_k(n, right, &rivals, &[k]).unwrap()[0];
+        prop_assert!((found - reversed).abs() < 1e-12, "{} in another order {}", found, reversed);
+    }
+
+    /// One of k answers is left out with the same probability: the rates of k + 1 say those of k.
+    #[test]
+    fn rates_of_all_are_a_hypergeometric_chain((n, right, _) in question(), k in 1..MOST_VOTES) {
+        prop_assume!(k < n);
+        let step = if right > k { (right - k) as f64 / (n - k) as f64 } else { 0.0 };
+        prop_assert!((all_at_k(n, right, k + 1) - all_at_k(n, right, k) * step).abs() < 1e-12);
+        prop_assert!((pass_at_k(n, right, k) - (1.0 - all_at_k(n, n - right, k))).abs() < 1e-12);
+    }
 }
 
 #[test]

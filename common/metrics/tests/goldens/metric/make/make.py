@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-FAMILIES = ("overlap", "rouge", "translation", "math", "option", "instruction", "statistics", "choice")
+FAMILIES = ("overlap", "rouge", "translation", "math", "option", "instruction", "statistics", "choice", "votes")
 OUT = pathlib.Path(os.environ.get("OUT", pathlib.Path(__file__).parent.parent))
 
 
