@@ -4,7 +4,7 @@
 //! only at the end. So `merge` is associative and commutative to the bit, a shard's state can be compared with the
 //! master's own fold by its digest (`canonical.rs`), and no sample can count twice.
 
-use super::finish::{Effort, finish};
+use super::finish::{Effort, by_k, finish};
 use super::series::AllSeries;
 use super::{Counts, Metrics, judge};
 use compass_plan::{EvalSpec, Sample};
@@ -99,11 +99,12 @@ impl Accumulator {
     /// The metrics of what was observed so far, with their uncertainty. Where only a bootstrap knows that, this takes up
     /// to seconds for tens of thousands of samples.
     pub fn finish(&self) -> Metrics {
-        Metrics { values: finish(&self.lines, Effort::Full), counts: self.counts }
+        Metrics { values: finish(&self.lines, Effort::Full), counts: self.counts, by_k: by_k(&self.lines) }
     }
 
-    /// As [`Accumulator::finish`] without what takes a bootstrap: for numbers that are shown while a run goes on.
+    /// As [`Accumulator::finish`] without what takes a bootstrap, and without rates of k answers: for numbers that are shown while a
+    /// run goes on.
     pub fn running(&self) -> Metrics {
-        Metrics { values: finish(&self.lines, Effort::ClosedForm), counts: self.counts }
+        Metrics { values: finish(&self.lines, Effort::ClosedForm), counts: self.counts, by_k: None }
     }
 }

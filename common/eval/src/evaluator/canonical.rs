@@ -13,7 +13,7 @@ use compass_types::ids::Digest;
 
 /// Version of what digests of states stand for. To be raised with every change of the canonical bytes, and of an evaluator
 /// that gives another state for the same result: digests of different versions are not compared.
-pub const EVAL_VERSION: u32 = 3;
+pub const EVAL_VERSION: u32 = 4;
 
 /// Sink of canonical bytes.
 struct Bytes<'a>(&'a mut dyn FnMut(&[u8]));

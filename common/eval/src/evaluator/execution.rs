@@ -108,7 +108,7 @@ pub(super) fn score(sample: &Sample, executions: &[Execution], spec: &EvalSpec) 
                 contributions: contributions(evaluator, &task, execution),
                 ..AnswerScore::default()
             };
-            replicas(executions.chunks(1).map(one).collect(), &correct, &spec.k)
+            replicas(executions.chunks(1).map(one).collect(), &correct, None, &spec.k)
         }
     };
     let answers: Vec<Value> = executions.iter().map(|one| one.answer.as_str().into()).collect();

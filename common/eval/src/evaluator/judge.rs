@@ -7,6 +7,7 @@ use super::read_gold::ReadGold;
 use super::sample_score::{SampleScore, one_or_list, replicas};
 use super::scored_answer::{AnswerScore, ScoredAnswer, processed};
 use super::unscored::Unscored;
+use super::votes::rivals;
 use super::{ACC_NORM, dispatch, execution, pipeline};
 use compass_plan::evaluation::FilterPipeline;
 use compass_plan::{EvalSpec, Sample, Unfinished};
@@ -80,7 +81,13 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     let empty_right = !has_blank(&sample.gold)
         && correct.iter().zip(&candidates).any(|(correct, candidate)| *correct && has_blank(candidate));
     let contributions = match several {
-        true => replicas(scores, &correct, &spec.k),
+        true => {
+            let ended = |at: usize| unfinished.get(at) != Some(&true);
+            let wrong =
+                candidates.iter().zip(&correct).enumerate().filter(|(at, (_, correct))| !**correct && ended(*at));
+            let rivals = rivals(spec, wrong.map(|(_, (answer, _))| answer));
+            replicas(scores, &correct, Some(rivals), &spec.k)
+        }
         false if spec.filters.is_empty() => scores.into_iter().flat_map(|score| score.contributions).collect(),
         false => filtered(scores, spec),
     };
@@ -231,7 +238,7 @@ mod tests {
             (1, "accuracy", &SampleValue::Hit(true)),
             (2, "accuracy", &SampleValue::Hit(false)),
             (3, "accuracy", &SampleValue::Hit(true)),
-            (0, "replicas", &SampleValue::Counts(vec![2, 3])),
+            (0, "replicas", &SampleValue::Counts(vec![2, 3, 0, 1])),
         ];
         assert_eq!(names(&score), expected);
     }

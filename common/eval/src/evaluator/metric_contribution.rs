@@ -91,7 +91,8 @@ pub enum Aggregation {
     Grouped,
     /// CircularEval's `more_{j}_{set}` and `perf_{set}`: questions with at least j right answers, for every j up to `of`.
     AtLeast { set: String, of: u64 },
-    /// Right answers of the n to each question: G-Pass@k for each of `k`, and pass@k.
+    /// Right answers of the n to each question, as [right, n, answers without a vote, votes of each class of wrong ones], or
+    /// [right, n] where answers do not vote: G-Pass@k for each of `k`, pass@k, and rates by k.
     Replicas { k: Vec<u32> },
 }
 

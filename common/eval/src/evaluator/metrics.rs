@@ -1,6 +1,6 @@
 //! The end result of an accumulator: metrics by name with their uncertainty, and what they count.
 
-use super::Proportion;
+use super::{ByK, Proportion};
 use serde::{Deserialize, Serialize};
 
 /// lm-eval's name for accuracy by sum per code point of the answer.
@@ -12,6 +12,9 @@ pub struct Metrics {
     /// The first one is the default one. Empty when no sample was scored: a metric is withheld, never NaN.
     pub values: Vec<Metric>,
     pub counts: Counts,
+    /// Rates of k answers, where there are several to each question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_k: Option<ByK>,
 }
 
 /// One number.

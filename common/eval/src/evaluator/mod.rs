@@ -5,6 +5,7 @@
 
 mod accumulator;
 mod bbq;
+mod by_k;
 mod canonical;
 mod choice;
 mod circular;
@@ -40,8 +41,10 @@ mod text_score;
 mod theorem;
 mod truthful;
 mod unscored;
+mod votes;
 
 pub use accumulator::{Accumulator, MergeError};
+pub use by_k::{AtK, ByK};
 pub use canonical::EVAL_VERSION;
 pub use execution::{executed, programs};
 pub use judge::judge;

@@ -28,9 +28,14 @@ pub struct SampleScore {
     pub details: Option<Map<String, Value>>,
 }
 
-/// The contributions of every answer to a question, and of how many are right. Replicas count from 1, so that a line of a single
-/// answer is not taken for the first of several.
-pub(super) fn replicas(scores: Vec<AnswerScore>, correct: &[bool], k: &[u32]) -> Vec<MetricContribution> {
+/// The contributions of every answer to a question, and of how many are right; `rivals` are the votes of each class of wrong ones,
+/// where answers vote. Replicas count from 1, so that a line of a single answer is not taken for the first of several.
+pub(super) fn replicas(
+    scores: Vec<AnswerScore>,
+    correct: &[bool],
+    rivals: Option<Vec<u64>>,
+    k: &[u32],
+) -> Vec<MetricContribution> {
     let of = |(at, score): (usize, AnswerScore)| {
         score
             .contributions
@@ -40,7 +45,13 @@ pub(super) fn replicas(scores: Vec<AnswerScore>, correct: &[bool], k: &[u32]) ->
     let mut contributions: Vec<MetricContribution> = scores.into_iter().enumerate().flat_map(of).collect();
     if !correct.is_empty() {
         let right = correct.iter().filter(|correct| **correct).count() as u64;
-        let item = SampleValue::Counts(vec![right, correct.len() as u64]);
+        let mut counts = vec![right, correct.len() as u64];
+        if let Some(rivals) = rivals {
+            let votes = right + rivals.iter().sum::<u64>();
+            counts.push((correct.len() as u64).saturating_sub(votes));
+            counts.extend(rivals);
+        }
+        let item = SampleValue::Counts(counts);
         let rule = Aggregation::Replicas { k: if k.is_empty() { vec![1] } else { k.to_vec() } };
         contributions.push(MetricContribution { replica: 0, rank: u16::MAX, name: "replicas".into(), rule, item });
     }

@@ -287,7 +287,7 @@ mod tests {
             let ci95 = Some((value - 2.0 * error, value + 2.0 * error));
             let metric = Metric { name: "accuracy".into(), value, stderr: Some(error), ci95 };
             let counts = Counts { scored, ..Counts::default() };
-            (unit.id, TableCell::Evaluated(Metrics { values: vec![metric], counts }))
+            (unit.id, TableCell::Evaluated(Metrics { values: vec![metric], counts, by_k: None }))
         });
         Summary::new(&plan, cells.collect::<Vec<_>>())
     }

@@ -47,11 +47,16 @@ pub fn hendrycks_equivalent(left: &str, right: &str) -> bool {
 /// lm-eval's `exact_match` of a completion with a worked solution: what stands between the completion's first and last
 /// dollar, else all of it, against the solution's last box. A solution without a box, where lm-eval fails, is unequal.
 pub fn hendrycks_math(completion: &str, solution: &str) -> bool {
-    let answer = match (completion.find('$'), completion.rfind('$')) {
+    let answer = hendrycks_answer(completion);
+    last_boxed_lm_eval(solution).and_then(remove_boxed_lm_eval).is_some_and(|gold| hendrycks_equivalent(answer, gold))
+}
+
+/// The answer in a completion: what stands between its first and last dollar, else all of it.
+pub fn hendrycks_answer(completion: &str) -> &str {
+    match (completion.find('$'), completion.rfind('$')) {
         (Some(first), Some(last)) if first < last => &completion[first + 1..last],
         _ => completion,
-    };
-    last_boxed_lm_eval(solution).and_then(remove_boxed_lm_eval).is_some_and(|gold| hendrycks_equivalent(answer, gold))
+    }
 }
 
 // Numeric equality: GSM8K and MGSM as OpenCompass compares them.

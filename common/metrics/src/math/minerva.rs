@@ -42,13 +42,16 @@ pub fn minerva_math(completion: &str, solution: &str) -> MinervaResult {
     }
 }
 
+/// lm-eval's answer of a completion that has none.
+pub const INVALID_ANSWER: &str = "[invalidanswer]";
+
 /// `get_unnormalized_answer`: what stands between `Final Answer: The final answer is` and `I hope it is correct.`, which is
-/// appended for completions that were cut before it; `[invalidanswer]` without.
+/// appended for completions that were cut before it; [`INVALID_ANSWER`] without.
 pub fn minerva_answer(completion: &str) -> String {
     static ANSWER: Pattern = Pattern::new(r"Final Answer: The final answer is(.*?). I hope it is correct.");
     let text = format!("{completion}I hope it is correct.");
     let answer = ANSWER.captures(&text).and_then(|found| Some(strip(found.get(1)?.as_str()).to_string()));
-    answer.unwrap_or_else(|| "[invalidanswer]".into())
+    answer.unwrap_or_else(|| INVALID_ANSWER.into())
 }
 
 /// lm-eval's `normalize_final_answer`, which spares units within TeX commands.

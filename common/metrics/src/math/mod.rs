@@ -15,7 +15,9 @@ mod theorem_qa;
 
 pub use agieval::{agieval_equivalent, parse_math_answer};
 pub use boxed::{extract_boxed_answer, last_boxed, last_boxed_lm_eval, remove_boxed, remove_boxed_lm_eval};
-pub use equivalence::{MathVersion, gsm8k_equal, hendrycks_equivalent, hendrycks_math, math_equivalent, mgsm_equal};
+pub use equivalence::{
+    MathVersion, gsm8k_equal, hendrycks_answer, hendrycks_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
+};
 pub use final_answer::normalize_final_answer;
-pub use minerva::{MinervaResult, minerva_answer, minerva_math, normalize_final_answer_minerva};
+pub use minerva::{INVALID_ANSWER, MinervaResult, minerva_answer, minerva_math, normalize_final_answer_minerva};
 pub use theorem_qa::{TheoremAnswer, TheoremResult, theorem_qa};

@@ -3,6 +3,7 @@
 mod area;
 mod average;
 mod bbq;
+mod by_k;
 mod circular;
 mod circular_eval;
 mod classes;
@@ -18,6 +19,7 @@ mod rouge;
 mod series;
 mod weighted;
 
+pub(super) use by_k::by_k;
 pub(super) use corpus::bleu_counts;
 pub(super) use effort::Effort;
 pub(super) use series::finish;

@@ -11,12 +11,7 @@ use std::collections::BTreeMap;
 /// One metric for each of `k` that no task has fewer answers than. In percent, with the standard error of the mean over
 /// tasks; where every task has one answer it is a contribution, with Wilson's interval.
 pub(super) fn metrics(column: &Column, prefix: &str, k: &[u32]) -> Vec<Metric> {
-    let mut tasks: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for (group, right, of) in column.read(attempts) {
-        let task = tasks.entry(group).or_default();
-        task.0 += right;
-        task.1 += of;
-    }
+    let tasks = tasks(column);
     let served = |k: &&u32| tasks.values().all(|&(_, of)| u64::from(**k) <= of);
     let metric = |&k: &u32| {
         let name = format!("{prefix}pass@{k}");
@@ -31,6 +26,17 @@ pub(super) fn metrics(column: &Column, prefix: &str, k: &[u32]) -> Vec<Metric> {
         Some(Metric::estimate(&name, numpy::mean(&chances) * 100.0, stderr, Bounds::Percent))
     };
     k.iter().filter(served).filter_map(metric).collect()
+}
+
+/// Returns the right answers to each task, and all.
+pub(super) fn tasks(column: &Column) -> BTreeMap<&str, (u64, u64)> {
+    let mut tasks: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (group, right, of) in column.read(attempts) {
+        let task = tasks.entry(group).or_default();
+        task.0 += right;
+        task.1 += of;
+    }
+    tasks
 }
 
 fn attempts(item: &SampleValue) -> Option<(&str, u64, u64)> {
