@@ -2,7 +2,7 @@
 
 use super::findings::SampleLines;
 use super::{Details, Findings};
-use crate::evaluator::{Metric, Metrics};
+use crate::evaluator::{AtK, ByK, Metric, Metrics};
 use compass_plan::DatasetPlan;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
@@ -35,6 +35,7 @@ impl Serialize for ResultsDocument<'_> {
 /// - `missing`: samples without any result, only when there are some.
 /// - `coverage`: the contribution of the expected samples that the metrics stand on, in percent, only when that is not all.
 /// - `withheld`: why there is no metric, only when there is none.
+/// - `by_k` and `draws`: rates of k answers, only where there are several to each question.
 /// - `stderr` in the metric's unit, `ci95` as the lower and the upper bound of its 95 % interval.
 pub fn results_document<'f>(
     dataset: &DatasetPlan,
@@ -63,9 +64,39 @@ pub fn results_document<'f>(
     document.insert("ties".into(), counts.ties.into());
     by_metric(&mut document, "stderr", metrics, |metric| metric.stderr.map(|error| json!(error)));
     by_metric(&mut document, "ci95", metrics, |metric| metric.ci95.map(|(low, high)| json!([low, high])));
+    if let Some(by_k) = &metrics.by_k {
+        document.insert("by_k".into(), by_k.rates.iter().map(at_k).collect::<Map<_, _>>().into());
+        document.insert("draws".into(), draws(by_k));
+    }
     findings.append(&mut document);
     let details = findings.details(dataset.infer.mode()).filter(|_| details == Details::Include);
     ResultsDocument { summary: document, details }
+}
+
+/// The rates of k answers by name (`pass`, `maj` where answers vote, `all`), with `stderr` and `ci95` over questions by the same
+/// names.
+fn at_k(at: &AtK) -> (String, Value) {
+    let rates = [("pass", Some(&at.pass)), ("maj", at.maj.as_ref()), ("all", Some(&at.all))];
+    let rates = || rates.into_iter().filter_map(|(name, metric)| Some((name.to_owned(), metric?)));
+    let mut document: Map<String, Value> = rates().map(|(name, metric)| (name, json!(metric.value))).collect();
+    let errors: Map<String, Value> = rates().map(|(name, metric)| (name, json!(metric.stderr))).collect();
+    document.insert("stderr".into(), errors.into());
+    let intervals = rates().map(|(name, metric)| (name, json!(metric.ci95.map(|(low, high)| [low, high]))));
+    document.insert("ci95".into(), intervals.collect::<Map<_, _>>().into());
+    (at.k.to_string(), document.into())
+}
+
+/// What was drawn: `questions`, `answers` to each (the fewest and the most where they differ), `unsettled` questions, and the
+/// standard error `stderr` of pass@1 that draws alone make.
+fn draws(by_k: &ByK) -> Value {
+    let (fewest, most) = by_k.answers;
+    let answers = if fewest == most { json!(fewest) } else { json!([fewest, most]) };
+    json!({
+        "questions": by_k.questions,
+        "answers": answers,
+        "unsettled": by_k.unsettled,
+        "stderr": by_k.draws_stderr,
+    })
 }
 
 fn by_metric(document: &mut Map<String, Value>, key: &str, metrics: &Metrics, of: impl Fn(&Metric) -> Option<Value>) {
@@ -83,7 +114,7 @@ mod tests {
     use crate::evaluator::fixture::*;
     use crate::report::prediction_record;
     use compass_plan::{GenSpec, InferSpec, Part, Sample};
-    use compass_types::result::SampleResult;
+    use compass_types::result::{Finish, Generation, Outcome, SampleResult};
 
     fn document(infer: InferSpec, expected: u32, pairs: &[(Sample, SampleResult)]) -> String {
         let dataset = dataset("d", infer, expected);
@@ -126,6 +157,34 @@ mod tests {
             r#""2": { "predictions": "1", "references": "1", "correct": true, "correct_norm": true } } }"#
         );
         assert_eq!(one_line(&text), expected);
+    }
+
+    #[test]
+    fn several_answers_have_rates_by_k() {
+        let several = |index, texts: &[&str]| {
+            let answers = texts.iter().map(|text| Generation::new(*text, 1, Finish::Stop)).collect();
+            (generate(index, json!("A")), result(index, Outcome::Generated(answers)))
+        };
+        // Two classes tie; nothing but the right class votes; all are right.
+        let pairs =
+            [several(0, &["A", "A", "B", "B"]), several(1, &["A", "", "", ""]), several(2, &["A", "A", "A", "A"])];
+        let text = document(InferSpec::Gen(GenSpec::default()), 3, &pairs);
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let at = |k: &str| ["pass", "maj", "all"].map(|rate| document["by_k"][k][rate].as_f64().unwrap());
+        let close = |found: [f64; 3], expected: [f64; 3]| {
+            assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+        };
+        let shares = |[pass, maj, all]: [f64; 3]| [pass, maj, all].map(|sum| 100.0 * sum / 3.0);
+        close(at("1"), shares([1.75, 1.75, 1.75]));
+        close(at("2"), shares([5.0 / 6.0 + 0.5 + 1.0, 0.5 + 0.5 + 1.0, 1.0 / 6.0 + 1.0]));
+        close(at("4"), shares([3.0, 2.5, 1.0]));
+        assert_eq!(document["by_k"]["1"]["pass"], document["pass@1"]);
+        assert_eq!(document["by_k"]["1"]["stderr"]["pass"], document["stderr"]["pass@1"]);
+        let draws = &document["draws"];
+        assert_eq!((&draws["questions"], &draws["answers"], &draws["unsettled"]), (&json!(3), &json!(4), &json!(2)));
+        let alone = 100.0 * ((0.25 + 0.1875) / 27.0_f64).sqrt();
+        assert!((draws["stderr"].as_f64().unwrap() - alone).abs() < 1e-9);
+        assert_eq!(document["by_k"].as_object().unwrap().keys().collect::<Vec<_>>(), ["1", "2", "4"]);
     }
 
     #[test]

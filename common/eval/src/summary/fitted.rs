@@ -48,6 +48,8 @@ impl Summary {
             lines.push(String::new());
         }
         lines.extend(notes);
+        let fitting = |line: String| if line.width() > width { wrapped(&line, width) } else { vec![line] };
+        lines.extend(self.rate_lines(width).into_iter().flat_map(fitting));
         lines.into_iter().map(|line| line + "\n").collect()
     }
 

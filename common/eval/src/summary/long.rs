@@ -73,7 +73,7 @@ impl Summary {
         self.shown().iter().flat_map(of_row).collect()
     }
 
-    /// The table that [`Summary::long_csv`] wrote; `None` for anything else. Notes below the table are not in it.
+    /// The table that [`Summary::long_csv`] wrote; `None` for anything else. Notes and rates below the table are not in it.
     pub fn from_long_csv(text: &str) -> Option<Self> {
         let mut reader = ReaderBuilder::new().from_reader(text.as_bytes());
         let known = COLUMNS.into_iter().chain(REST);
@@ -93,7 +93,7 @@ impl Summary {
             (values.len() == models).then_some(SummaryRow { head, values, partial: false })
         };
         let rows = records.chunks(models.max(1)).map(row).collect::<Option<_>>()?;
-        Some(Self { models: names, rows, listed: None, remarks: Vec::new() })
+        Some(Self { models: names, rows, listed: None, remarks: Vec::new(), rates: Vec::new() })
     }
 }
 
@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         assert_eq!(Summary::from_long_csv(&summary().long_csv()), Some(summary()));
-        let none = Summary { models: Vec::new(), rows: Vec::new(), listed: None, remarks: Vec::new() };
+        let none =
+            Summary { models: Vec::new(), rows: Vec::new(), listed: None, remarks: Vec::new(), rates: Vec::new() };
         assert_eq!(Summary::from_long_csv(&none.long_csv()), Some(none));
         let cut = EXPECTED.trim_end().rsplit_once('\n').unwrap().0;
         let older: String =

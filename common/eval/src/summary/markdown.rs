@@ -4,7 +4,7 @@ use super::Summary;
 
 impl Summary {
     /// A Markdown table as OpenCompass lays it out, with the counts beside the numbers and the reasons for
-    /// lacking ones below; ends with a newline.
+    /// lacking ones and rates by k below; ends with a newline.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         let (grid, notes) = self.grid();
@@ -17,7 +17,7 @@ impl Summary {
         }
         // A blank line ends the table, and each note is a paragraph of its own.
         out.extend(notes.lines().map(|line| format!("\n{line}\n")));
-        out
+        out + &self.rate_markdown()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of the table: one per data set and metric, then one per group and metric; one value per model.
 
 use super::notes::Notes;
+use super::rates::RateTable;
 use super::table_value::TableValue;
 use super::{TableCell, metric_order};
 use crate::evaluator::Metrics;
@@ -20,6 +21,8 @@ pub struct Summary {
     pub(super) listed: Option<Vec<SummaryRow>>,
     /// Remarks on numbers, for example one that is not by the formula that its data set asks for.
     pub(super) remarks: Vec<String>,
+    /// Rates by k below it.
+    pub(super) rates: Vec<RateTable>,
 }
 
 /// One metric of one data set or group.
@@ -57,6 +60,15 @@ impl Summary {
     /// The table of `plan`. A unit without a cell is missing, and said to be.
     pub fn new(plan: &Plan, cells: impl IntoIterator<Item = (UnitId, TableCell)>) -> Self {
         let mut known: BTreeMap<UnitId, TableCell> = cells.into_iter().collect();
+        let is_alone = plan.models.len() == 1;
+        let rates = plan.units().filter_map(|unit| match known.get(&unit.id)? {
+            TableCell::Evaluated(metrics) => {
+                let name = if is_alone { unit.dataset.abbr.clone() } else { unit.name() };
+                Some(RateTable::new(&name, metrics.by_k.as_ref()?))
+            }
+            _ => None,
+        });
+        let rates = rates.collect();
         let mut cell = |model, dataset| {
             let id = plan.unit_id(model, dataset);
             match plan.unit(id) {
@@ -71,7 +83,13 @@ impl Summary {
             Some(format!("{}: {}", unit.name(), unit.dataset.infer.other_formula(unit.model.profile)?))
         });
         let remarks = remarks.collect();
-        Self { models: plan.models.iter().map(|model| model.abbr.clone()).collect(), rows, listed: None, remarks }
+        Self {
+            models: plan.models.iter().map(|model| model.abbr.clone()).collect(),
+            rows,
+            listed: None,
+            remarks,
+            rates,
+        }
     }
 
     /// With these notes below the table, each on a line of its own.

@@ -9,11 +9,11 @@ const STYLE: &str = "     --            ";
 
 impl Summary {
     /// Plain text, one line per data set and metric, as wide as its content, and below them why numbers are
-    /// lacking; ends with a newline.
+    /// lacking, and rates by k; ends with a newline.
     pub fn text(&self) -> String {
         let (grid, notes) = self.grid();
         let notes = notes.lines().enumerate().map(|(at, line)| if at == 0 { format!("\n{line}") } else { line });
-        drawn(grid).into_iter().chain(notes).map(|line| line + "\n").collect()
+        drawn(grid).into_iter().chain(notes).chain(self.rate_lines(usize::MAX)).map(|line| line + "\n").collect()
     }
 }
 
