@@ -86,7 +86,7 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
             let wrong =
                 candidates.iter().zip(&correct).enumerate().filter(|(at, (_, correct))| !**correct && ended(*at));
             let rivals = rivals(spec, wrong.map(|(_, (answer, _))| answer));
-            replicas(scores, &correct, Some(rivals), &spec.k)
+            replicas(scores, &correct, rivals, &spec.k)
         }
         false if spec.filters.is_empty() => scores.into_iter().flat_map(|score| score.contributions).collect(),
         false => filtered(scores, spec),

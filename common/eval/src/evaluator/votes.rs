@@ -19,17 +19,20 @@ use std::collections::BTreeMap;
 const LONGEST: usize = 256;
 
 /// Returns the votes of each class of `wrong` answers, which are processed predictions in the order in which they were drawn: the
-/// most first.
-pub(super) fn rivals<'a>(spec: &EvalSpec, wrong: impl IntoIterator<Item = &'a Value>) -> Vec<u64> {
+/// most first. `None` where answers do not vote, since right ones need not agree.
+pub(super) fn rivals<'a>(spec: &EvalSpec, wrong: impl IntoIterator<Item = &'a Value>) -> Option<Vec<u64>> {
+    if matches!(spec.evaluator, EvaluatorSpec::Ifeval | EvaluatorSpec::Check { check: TextCheck::NeedleBench }) {
+        return None;
+    }
     let nothing = nothing_found(&spec.pred_postprocessors);
     let texts = wrong.into_iter().filter_map(|answer| compared(&spec.evaluator, python_str(answer)));
     let texts = texts.filter(|text| !text.trim().is_empty() && Some(text) != nothing.as_ref());
     if is_mathematics(&spec.evaluator) {
-        return classes(texts, |class, text| {
+        return Some(classes(texts, |class, text| {
             class.len().max(text.len()) <= LONGEST && equal(class, text, Rules::Ours).is_equal()
-        });
+        }));
     }
-    classes(texts, |_, _| false)
+    Some(classes(texts, |_, _| false))
 }
 
 /// Counts texts by class: that of an equal text, else the first one with whose first text it `agrees`.
@@ -89,7 +92,7 @@ mod tests {
     use compass_postprocess::Postprocessor;
 
     fn of(spec: &EvalSpec, wrong: &[&str]) -> Vec<u64> {
-        rivals(spec, &wrong.iter().map(|text| Value::from(*text)).collect::<Vec<_>>())
+        rivals(spec, &wrong.iter().map(|text| Value::from(*text)).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
@@ -99,6 +102,11 @@ mod tests {
         assert_eq!(of(&spec, &[]), [0; 0]);
         spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
         assert_eq!(of(&spec, &["NULL", "7", "NULL"]), [1], "what the postprocessor writes where it finds nothing");
+    }
+
+    #[test]
+    fn essays_do_not_vote() {
+        assert_eq!(rivals(&EvalSpec::new(EvaluatorSpec::Ifeval), &[Value::from("a text")]), None);
     }
 
     #[test]

@@ -106,9 +106,11 @@ mod tests {
     use super::super::table::tests::{cell, plan, plan_of, summary};
     use super::super::{Summary, TableCell};
     use super::*;
-    use crate::evaluator::fixture::dataset;
-    use crate::evaluator::{AtK, Metrics};
+    use crate::evaluator::fixture::{acc, dataset, generate, result};
+    use crate::evaluator::{Accumulator, AtK, Metrics};
     use compass_plan::{GenSpec, InferSpec};
+    use compass_types::result::{Finish, Generation, Outcome};
+    use serde_json::json;
 
     fn rates(maj: bool) -> ByK {
         let metric = |name: &str, value: f64| Metric {
@@ -161,6 +163,35 @@ maj@k      61.35   64.00   68.90   76.67
 all@k      61.35   55.10   48.01   30.00
 +-          13.6    13.6    13.6    13.6   of pass@k, by question; draws alone 0.9; 16 of 30 questions unsettled
 ";
+
+    /// Votes for the right class, and for each other one, of the example in the book.
+    const EXAMPLE: [&[usize]; 10] = [
+        &[16],
+        &[14, 2],
+        &[11, 3, 2],
+        &[9, 5, 2],
+        &[7, 6, 3],
+        &[5, 8, 3],
+        &[2, 6, 4, 4],
+        &[0, 10, 6],
+        &[16],
+        &[12, 2, 1, 1],
+    ];
+
+    #[test]
+    fn the_book_shows_a_table_as_it_is() {
+        let mut total = Accumulator::new(&acc());
+        for (index, votes) in (0..).zip(EXAMPLE) {
+            let letters = votes.iter().zip(["A", "B", "C", "D"]).flat_map(|(votes, letter)| vec![letter; *votes]);
+            let answers = letters.map(|letter| Generation::new(letter, 1, Finish::Stop)).collect();
+            total.observe(&generate(index, json!("A")), &result(index, Outcome::Generated(answers)));
+        }
+        let plan = plan_of("qwen3-8b", vec![dataset("physics", InferSpec::Gen(GenSpec::default()), 10)]);
+        let cells = plan.units().map(|unit| (unit.id, TableCell::Evaluated(total.finish())));
+        let table = Summary::new(&plan, cells.collect::<Vec<_>>()).rate_lines(usize::MAX).join("\n");
+        let book = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/numbers.md")).unwrap();
+        assert!(book.contains(&format!("```text{table}\n```\n")), "{table}");
+    }
 
     #[test]
     fn programs_do_not_vote() {
