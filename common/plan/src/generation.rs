@@ -1,5 +1,6 @@
 //! Choice of tokens when text is generated.
 
+use crate::GenerationDefaults;
 use serde::{Deserialize, Serialize};
 
 /// `max_out_len` of an answer that may have all tokens that its prompt leaves of the context.
@@ -39,6 +40,9 @@ pub struct Decoding {
     pub seed: Option<u64>,
     /// Token ids that end a generation, beside the model's own.
     pub stop_ids: Vec<u32>,
+    /// Set if the draws are those that the model's generation_config.json held when the configuration was read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub card: bool,
 }
 
 impl Decoding {
@@ -56,7 +60,29 @@ impl Decoding {
             num_return_sequences: self.num_return_sequences.or(model.num_return_sequences),
             seed: self.seed.or(model.seed),
             stop_ids,
+            card: self.card || model.card,
         }
+    }
+
+    /// Draws tokens as `card` has it, but for what is set here.
+    #[must_use]
+    pub fn with_card(&self, card: &GenerationDefaults) -> Self {
+        Self {
+            do_sample: Some(true),
+            temperature: self.temperature.or(card.temperature),
+            top_k: self.top_k.or(card.top_k),
+            top_p: self.top_p.or(card.top_p),
+            repetition_penalty: self.repetition_penalty.or(card.repetition_penalty),
+            card: true,
+            ..self.clone()
+        }
+    }
+
+    /// The settings without the draws of a card, which follow from the model's files.
+    #[must_use]
+    pub fn without_card(&self) -> Self {
+        let bare = || Self { temperature: None, top_k: None, top_p: None, repetition_penalty: None, ..self.clone() };
+        if self.card { bare() } else { self.clone() }
     }
 
     /// Returns whether tokens are drawn.
@@ -96,5 +122,22 @@ mod tests {
         assert_eq!((both.temperature, both.top_k, both.samples()), (Some(1.0), Some(5), true));
         assert_eq!((both.sequences(), both.stop_ids), (1, vec![2, 3, 4]));
         assert!(!model.samples(), "a temperature alone draws nothing");
+    }
+
+    #[test]
+    fn the_makers_draws_give_way_to_what_is_written() {
+        let card = GenerationDefaults { temperature: Some(0.6), top_p: Some(0.95), ..GenerationDefaults::default() };
+        let written = Decoding { temperature: Some(1.0), seed: Some(3), ..Decoding::default() };
+        let drawn = written.with_card(&card);
+        assert_eq!(
+            (drawn.temperature, drawn.top_p, drawn.seed, drawn.samples()),
+            (Some(1.0), Some(0.95), Some(3), true)
+        );
+        assert_eq!(drawn.without_card(), written.with_card(&GenerationDefaults::default()).without_card());
+        assert_eq!(written.without_card(), written);
+        let text = serde_json::to_string(&written).unwrap();
+        assert!(!text.contains("card"), "plans without it are as before: {text}");
+        let again: Decoding = serde_json::from_str(&serde_json::to_string(&drawn).unwrap()).unwrap();
+        assert_eq!(again, drawn);
     }
 }

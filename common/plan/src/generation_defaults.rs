@@ -69,20 +69,31 @@ impl GenerationDefaults {
         NOT_OBEYED.into_iter().filter(asks).map(|(key, _)| key)
     }
 
-    /// The settings in words, for errors: `temperature 0.7, top_k 20`.
-    pub fn shown(&self) -> String {
+    /// Returns whether a file asks for draws.
+    pub fn draws(file: &Map<String, Value>) -> bool {
+        file.get("do_sample") == Some(&Value::Bool(true))
+    }
+
+    /// The settings of draws in words: `temperature 0.7, top_k 20`; empty without any.
+    pub fn shown_draws(&self) -> String {
+        self.draw_settings().into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    fn draw_settings(&self) -> [Option<String>; 4] {
         let number = |name: &str, value: Option<f64>| value.map(|value| format!("{name} {value}"));
-        let id = |name: &str, value: Option<u32>| value.map(|value| format!("{name} {value}"));
-        let eos = (!self.eos.is_empty()).then(|| format!("eos_token_id {:?}", self.eos));
-        let settings = [
+        [
             number("temperature", self.temperature),
-            id("top_k", self.top_k),
+            self.top_k.map(|k| format!("top_k {k}")),
             number("top_p", self.top_p),
             number("repetition_penalty", self.repetition_penalty),
-            id("pad_token_id", self.pad),
-            eos,
-        ];
-        let settings: Vec<String> = settings.into_iter().flatten().collect();
+        ]
+    }
+
+    /// The settings in words, for errors: `temperature 0.7, top_k 20`.
+    pub fn shown(&self) -> String {
+        let pad = self.pad.map(|id| format!("pad_token_id {id}"));
+        let eos = (!self.eos.is_empty()).then(|| format!("eos_token_id {:?}", self.eos));
+        let settings: Vec<String> = self.draw_settings().into_iter().chain([pad, eos]).flatten().collect();
         if settings.is_empty() { "empty".to_owned() } else { settings.join(", ") }
     }
 }
@@ -120,6 +131,8 @@ mod tests {
         let shown =
             "temperature 0.7, top_k 20, top_p 0.8, repetition_penalty 1.05, pad_token_id 5, eos_token_id [5, 7]";
         assert_eq!(defaults.shown(), shown);
+        assert_eq!(defaults.shown_draws(), "temperature 0.7, top_k 20, top_p 0.8, repetition_penalty 1.05");
+        assert!(GenerationDefaults::draws(&file) && !GenerationDefaults::draws(&Map::new()));
         assert_eq!(GenerationDefaults::not_obeyed(&file).collect::<Vec<_>>(), ["no_repeat_ngram_size"]);
         let noted = |text: &str| {
             let file = serde_json::from_str(text).unwrap();

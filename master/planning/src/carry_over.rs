@@ -8,7 +8,9 @@ use super::pins::{found_again, recorded_pin};
 use compass_common::encode::{self, EncodeError};
 use compass_ledger::{Kind, Ledger, LedgerError, TornEnd};
 use compass_plan::weights::Pin;
-use compass_plan::{Dtype, Endpoint, FORMAT_OF_THINKING, ModelPlan, NumericProfile, Part, Plan, Sample, Unit};
+use compass_plan::{
+    Decoding, Dtype, Endpoint, FORMAT_OF_THINKING, ModelPlan, NumericProfile, Part, Plan, Sample, Unit,
+};
 use compass_run_folder::{PlanError, Planned, RunFolder, read_part};
 use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, ModelId, UnitId};
@@ -249,10 +251,13 @@ fn is_computed_alike(format: u32, unit: Unit<'_>) -> bool {
 fn bare(model: &ModelPlan) -> ModelPlan {
     let endpoint = model.endpoint.as_ref().map(Endpoint::identity);
     let thinking = model.thinking.inferred();
-    ModelPlan { abbr: String::new(), pred_postprocessors: Vec::new(), pin: None, endpoint, thinking, ..model.clone() }
+    let decoding = Decoding { card: false, ..model.decoding.clone() };
+    let (abbr, pred_postprocessors) = (String::new(), Vec::new());
+    ModelPlan { abbr, pred_postprocessors, pin: None, endpoint, thinking, decoding, ..model.clone() }
 }
 
-/// A model without what its files say: where they are, whether there is a chat template, of which type the weights are.
+/// A model without what its files say: where they are, whether there is a chat template, of which type the weights are, how tokens are
+/// drawn.
 fn unread(model: &ModelPlan) -> ModelPlan {
     ModelPlan {
         path: String::new(),
@@ -260,6 +265,7 @@ fn unread(model: &ModelPlan) -> ModelPlan {
         peft_path: model.peft_path.as_ref().map(|_| String::new()),
         chat: false,
         dtype: Dtype::Float32,
+        decoding: model.decoding.without_card(),
         ..bare(model)
     }
 }

@@ -164,6 +164,7 @@ fn settings(request: &Value, longest: u32) -> Result<(GenSpec, u64), String> {
             num_return_sequences: Some(narrow(answers)).filter(|_| draws),
             seed: None,
             stop_ids: Vec::new(),
+            card: false,
         },
     };
     Ok((settings, whole("seed")?.unwrap_or(0)))

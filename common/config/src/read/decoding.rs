@@ -69,6 +69,7 @@ pub(crate) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwarg
         num_return_sequences: fields.u32(check, "num_return_sequences"),
         seed: fields.u64(check, "seed"),
         stop_ids: fields.get("eos_token_id").map_or(Vec::new(), |node| ids(check, node)),
+        card: false,
     };
     if let Some(node) = fields.table.get("num_return_sequences")
         && decoding.sequences() > 1

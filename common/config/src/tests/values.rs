@@ -105,6 +105,7 @@ generation_kwargs = {{ do_sample = true, temperature = 0.7, top_k = 5, top_p = 0
         num_return_sequences: Some(2),
         seed: Some(7),
         stop_ids: vec![1, 2],
+        card: false,
     };
     assert_eq!(model.decoding, decoding);
 }
