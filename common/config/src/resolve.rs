@@ -11,6 +11,7 @@ use crate::presets::{data_sets, models};
 use crate::read::datasets::dataset::{self, DATASET};
 use crate::read::fields::Fields;
 use crate::read::master::addresses;
+use crate::read::models::card;
 use crate::read::models::model::{self, MODEL};
 use crate::read::stages::stage::{self, EVAL, INFER};
 use crate::read::summary::{cycle, summarizer};
@@ -117,6 +118,11 @@ pub(crate) fn resolve(
         (Some(models), Some(datasets)) => combination::read(check, &mut root, &known, (models, datasets)),
         _ => root.get("combination").is_none().then(Default::default),
     };
+    if let (Some(models), Some(datasets), Some(left)) = (&models, &datasets, &not_combined) {
+        card::note_greedy_thinking(check, models, datasets, |model, dataset| {
+            !left.contains(&(model.abbr.clone(), dataset.abbr.clone()))
+        });
+    }
     if let (Some(pools), Some(models)) = (&pools, &models)
         && !(overrides.served && pools.is_empty())
     {

@@ -270,6 +270,10 @@ pub(crate) fn chat() -> Words {
     Words { names: vec!["chat"], aliases: Vec::new(), suffix: None }
 }
 
+pub(crate) fn card() -> Words {
+    Words { names: vec!["card"], aliases: Vec::new(), suffix: None }
+}
+
 /// A class: what it is here.
 #[derive(Debug)]
 pub(crate) struct Class {

@@ -1,8 +1,10 @@
 //! `generation_kwargs`: how tokens are chosen, in transformers' words.
 
 use super::fields::{self, Fields, flag, whole};
+use crate::keys::vocabulary::card;
 use crate::keys::{Key, Kind, TableKeys, key};
 use crate::report::check::Check;
+use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::Decoding;
 
@@ -14,7 +16,14 @@ pub(crate) static GENERATION_KWARGS: TableKeys = TableKeys {
     name: "generation_kwargs",
     title: "`generation_kwargs`",
     keys: &[
-        key("do_sample", Kind::Boolean, "whether tokens are drawn; a temperature alone draws nothing").default("`false`"),
+        key(
+            "do_sample",
+            Kind::Either(&[Kind::Boolean, Kind::Choice(card)]),
+            "whether tokens are drawn; a temperature alone draws nothing. `card`, of a model: drawn as generation_config.json has it, which \
+             is read once and pinned; what is written beside it counts first",
+        )
+        .takes("boolean or `\"card\"`")
+        .default("`false`"),
         key("temperature", Kind::Number, "divides the logits").takes("number above 0").default("generation_config.json, else 1"),
         key("top_k", Kind::from(0), "only the k most probable tokens; 0 lets all")
             .default("generation_config.json, else 50 when drawing"),
@@ -45,6 +54,13 @@ pub(crate) struct GenerationKwargs {
     pub(crate) decoding: Decoding,
     pub(crate) max_new_tokens: Option<u32>,
     pub(crate) min_new_tokens: Option<u32>,
+    /// Place of `do_sample = "card"`: the draws are still to be read.
+    pub(crate) card: Option<Span>,
+}
+
+/// Returns whether a value of `do_sample` is the word for draws of the model's own file.
+pub(crate) fn is_card(node: &Node) -> bool {
+    node.text() == Some("card")
 }
 
 /// Reads `generation_kwargs` of `owner`, a model or an inferencer.
@@ -59,7 +75,9 @@ pub(crate) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwarg
     let temperature = positive(check, "temperature", f64::INFINITY);
     let top_p = positive(check, "top_p", 1.0);
     let repetition_penalty = positive(check, "repetition_penalty", f64::INFINITY);
-    let do_sample = fields.get("do_sample").and_then(|node| flag(check, "do_sample", node));
+    let do_sample = fields.get("do_sample");
+    let card = do_sample.filter(|node| is_card(node)).map(|node| node.span);
+    let do_sample = do_sample.and_then(|node| draws(check, node));
     let decoding = Decoding {
         do_sample,
         temperature,
@@ -69,7 +87,7 @@ pub(crate) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwarg
         num_return_sequences: fields.u32(check, "num_return_sequences"),
         seed: fields.u64(check, "seed"),
         stop_ids: fields.get("eos_token_id").map_or(Vec::new(), |node| ids(check, node)),
-        card: false,
+        card: card.is_some(),
     };
     if let Some(node) = fields.table.get("num_return_sequences")
         && decoding.sequences() > 1
@@ -91,9 +109,22 @@ pub(crate) fn read(check: &mut Check, owner: &mut Fields<'_>) -> GenerationKwarg
         decoding,
         max_new_tokens: fields.u32(check, "max_new_tokens"),
         min_new_tokens: fields.u32(check, "min_new_tokens"),
+        card,
     };
     fields.finish(check);
     kwargs
+}
+
+/// The value of `do_sample`.
+fn draws(check: &mut Check, node: &Node) -> Option<bool> {
+    if is_card(node) {
+        return Some(true);
+    }
+    if node.text().is_some() {
+        check.wrong_type("do_sample", node, "a boolean or \"card\"", "\"card\"");
+        return None;
+    }
+    flag(check, "do_sample", node)
 }
 
 /// The value of an inferencer's `temperature`; 0 is what takes the likeliest token, as is done without it.

@@ -2,6 +2,7 @@
 
 mod aliyun;
 mod answers;
+mod card;
 mod chat_auto;
 mod circular;
 mod command_line;

@@ -32,6 +32,17 @@ fn a_data_set_asks_n_times_and_counts_k() {
     assert_eq!((sequences, dataset.eval.k), (Some(Some(5)), vec![3]));
     let places = Fixture::new().places(&text("n = 2\nk = [1, 3]"));
     assert_eq!(places, ["eval.toml:12:5: `k = 3` asks for more answers than `n` = 2 gives"]);
+    let eval_k =
+        |k: &str, line: &str| text(line).replace("evaluator = \"em\"", &format!("evaluator = \"em\", k = {k}"));
+    assert_eq!(
+        Fixture::new().good(&eval_k("[2, 4]", "n = 4")).datasets.remove(0).eval.k,
+        [2, 4],
+        "where `k` stands there alone"
+    );
+    assert_eq!(Fixture::new().good(&eval_k("[2, 4]", "n = 4\nk = 3")).datasets.remove(0).eval.k, [3]);
+    assert_eq!(Fixture::new().good(&text("n = 4")).datasets.remove(0).eval.k, [1]);
+    let places = Fixture::new().places(&eval_k("[2, 8]", "n = 4"));
+    assert_eq!(places, ["eval.toml:10:36: `k = 8` asks for more answers than the 4 to each prompt"]);
     let ppl = text("n = 2").replace("\"gen\"", "\"ppl_only\"");
     let places = Fixture::new().places(&ppl);
     assert!(places.iter().any(|place| place.contains("`n` needs `inferencer = \"gen\"`")), "{places:?}");

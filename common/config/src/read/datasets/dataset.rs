@@ -178,7 +178,17 @@ pub(crate) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
             return None;
         };
         generation.decoding.num_return_sequences = Some(answers);
-        eval.k = k;
+        if !k.is_empty() || eval.k.is_empty() {
+            eval.k = if k.is_empty() { vec![1] } else { k };
+        }
+    }
+    let answers = infer.infer.generation().and_then(|generation| generation.decoding.num_return_sequences);
+    if let (Some(answers), Some(most)) = (answers, eval.k.iter().max())
+        && *most > answers
+    {
+        let at = eval_node.and_then(|node| node.table()?.get("k")).map_or(span, |node| node.span);
+        let message = format!("`k = {most}` asks for more answers than the {answers} to each prompt");
+        check.error(at, message, Some(format!("write `n = {most}` in the data set, or a smaller `k`")));
     }
     if let Some(node) = eval_node {
         fit::check(check, node, &infer.infer, &infer.prompt, &eval);
@@ -220,13 +230,13 @@ fn target_as_gold(check: &mut Check, infer: &mut InferCfg, output_column: Option
     }
 }
 
-/// OpenCompass's `n` and `k` of a data set: answers to each question, and of how many of them pass@k and G-Pass@k are.
-/// `Some(None)` without either, `None` when something is wrong.
+/// OpenCompass's `n` and `k` of a data set: answers to each question, and of how many of them pass@k and G-Pass@k are, empty where
+/// only `n` is written. `Some(None)` without either, `None` when something is wrong.
 fn repeats(check: &mut Check, fields: &mut Fields<'_>) -> Option<Option<(u32, Vec<u32>)>> {
     let given = fields.get("n").is_some();
     let answers = fields.u32(check, "n");
     let Some(node) = fields.get("k") else {
-        return if given { answers.map(|answers| Some((answers, vec![1]))) } else { Some(None) };
+        return if given { answers.map(|answers| Some((answers, Vec::new()))) } else { Some(None) };
     };
     let k = several_k(check, node)?;
     let answers = if given { answers? } else { 1 };

@@ -170,6 +170,11 @@ fn generation(check: &mut Check, fields: &mut Fields<'_>) -> GenSpec {
     // OpenCompass's `GenInferencer` hands its own `temperature` on with the model's `generation_kwargs`.
     let temperature = fields.get("temperature").and_then(|node| decoding::temperature(check, node));
     let mut generation = decoding::read(check, fields);
+    if let Some(span) = generation.card {
+        let help = "write it in `generation_kwargs` of each [[model]], or `do_sample = true` here: what a model draws then follows its \
+                    generation_config.json, too";
+        check.error(span, "`do_sample = \"card\"` of a data set: the file is a model's".into(), Some(help.into()));
+    }
     generation.decoding.temperature = generation.decoding.temperature.or(temperature);
     GenSpec {
         max_out_len: max_out_len.or(generation.max_new_tokens),

@@ -5,6 +5,7 @@
 
 use super::settings::Ignored;
 use crate::keys::vocabulary::{Class, Engine};
+use crate::read::decoding::is_card;
 use crate::read::fields::any_table;
 use crate::report::check::Check;
 use crate::syntax::source::Span;
@@ -42,7 +43,8 @@ pub(crate) fn read(
 
 /// The same words here.
 fn transformers(settings: Table, at: Span, model: &mut Table, ignored: &mut Ignored) -> bool {
-    let draws = matches!(settings.get("do_sample").map(|node| &node.value), Some(Value::Boolean(true)));
+    let told = settings.get("do_sample");
+    let draws = told.is_some_and(|node| matches!(node.value, Value::Boolean(true)) || is_card(node));
     let mut ours = Table::default();
     for entry in settings.entries {
         let of_draws = ["temperature", "top_k", "top_p"].contains(&entry.key.as_str());
@@ -83,6 +85,7 @@ impl Reader<'_> {
         }
         for entry in &settings.entries {
             match entry.key.as_str() {
+                "do_sample" if is_card(&entry.node) => self.unknown("gen_config", entry),
                 "do_sample" | "ignore_eos" | "n" => {}
                 "temperature" | "top_p" | "top_k" if !draws => {}
                 "temperature" | "top_p" | "top_k" | "repetition_penalty" => ours.entries.push(entry.clone()),
@@ -127,6 +130,7 @@ impl Reader<'_> {
         for entry in &settings.entries {
             let least = matches!(entry.node.value, Value::Integer(..=0));
             match entry.key.as_str() {
+                "do_sample" if is_card(&entry.node) => self.unknown("generation_kwargs", entry),
                 "do_sample" | "n" => {}
                 "temperature" | "top_p" | "top_k" if !draws => {}
                 // All candidates: -1 there.

@@ -1,5 +1,6 @@
 //! `[[model]]`: what is loaded or asked, in our words and in those of OpenCompass's classes.
 
+pub(crate) mod card;
 pub(crate) mod chat_template;
 pub(crate) mod class;
 pub(crate) mod endpoint;

@@ -2,7 +2,7 @@
 
 use super::chat_template::{self, Chat};
 use super::meta_template::{self};
-use super::{class, endpoint, files, kwargs, thinking, truncation};
+use super::{card, class, endpoint, files, kwargs, thinking, truncation};
 use crate::keys::vocabulary::{
     DEVICES, DROP_MIDDLE, DTYPES, KINDS, PROFILES, SYSTEM, THINKING_MODES, auto, chat, model_types,
 };
@@ -236,6 +236,14 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
     let adapter = adapter.and_then(|node| files::adapter(check, node, kind)).unwrap_or_default();
     fields.finish(check);
     let files = files?;
+    let decoding = match generation.card {
+        Some(span) => {
+            let folder = files.remote.as_ref().map_or(&files.path, |remote| &remote.path);
+            let owner = card::Owner { abbr: abbr.as_deref().unwrap_or_default(), kind, folder };
+            card::read(check, span, &owner, &generation.decoding)
+        }
+        None => Some(generation.decoding),
+    };
     let is_told_chat = chat_node.is_some() && chat != Chat::Auto;
     let chat = match (chat, chat_node, &abbr) {
         // A meta template of its own says how prompts look.
@@ -324,7 +332,7 @@ fn read_kind(check: &mut Check, mut fields: Fields<'_>) -> Option<ModelConfig> {
         max_seq_len,
         max_out_len,
         min_out_len: min_out_len.or(generation.min_new_tokens).unwrap_or(0),
-        decoding: generation.decoding,
+        decoding: decoding?,
         chat,
         system,
         chat_template_kwargs: thinking.kwargs,
