@@ -1,4 +1,4 @@
-//! The interval of a mean over questions of values between 0 and 1, such as pass@k.
+//! The interval of a mean over questions of values between 0 and 1: pass@k and its kin.
 //!
 //! Wilson's, of as many questions of one answer as would have the same standard error (Korn and Graubard 1998), with Student's
 //! quantile (Kott and Liu 2009): it stays within 0 and 1 and does not collapse where the values of most questions are 0 or 1, as

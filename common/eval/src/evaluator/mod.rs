@@ -5,7 +5,6 @@
 
 mod accumulator;
 mod bbq;
-mod by_k;
 mod canonical;
 mod choice;
 mod circular;
@@ -44,12 +43,11 @@ mod unscored;
 mod votes;
 
 pub use accumulator::{Accumulator, MergeError};
-pub use by_k::{AtK, ByK};
 pub use canonical::EVAL_VERSION;
 pub use execution::{executed, programs};
 pub use judge::judge;
 pub use metric_contribution::{Aggregation, Bounds, MetricContribution, SampleValue, Scale};
-pub use metrics::{ACC_NORM, Counts, Metric, Metrics};
+pub use metrics::{ACC_NORM, AtK, ByK, Counts, Metric, Metrics};
 pub use proportion::{Proportion, Z_95};
 pub use sample_score::SampleScore;
 pub use scored_answer::processed;

@@ -91,17 +91,17 @@ mod tests {
     use super::*;
     use compass_postprocess::Postprocessor;
 
-    fn of(spec: &EvalSpec, wrong: &[&str]) -> Vec<u64> {
+    fn votes(spec: &EvalSpec, wrong: &[&str]) -> Vec<u64> {
         rivals(spec, &wrong.iter().map(|text| Value::from(*text)).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
     fn equal_texts_are_a_class_and_nothing_is_none() {
         let mut spec = EvalSpec::new(EvaluatorSpec::Acc);
-        assert_eq!(of(&spec, &["B", "C", "", "B", " ", "D", "B", "C"]), [3, 2, 1]);
-        assert_eq!(of(&spec, &[]), [0; 0]);
+        assert_eq!(votes(&spec, &["B", "C", "", "B", " ", "D", "B", "C"]), [3, 2, 1]);
+        assert_eq!(votes(&spec, &[]), [0; 0]);
         spec.pred_postprocessors = vec![Postprocessor::Gsm8k];
-        assert_eq!(of(&spec, &["NULL", "7", "NULL"]), [1], "what the postprocessor writes where it finds nothing");
+        assert_eq!(votes(&spec, &["NULL", "7", "NULL"]), [1], "what the postprocessor writes where it finds nothing");
     }
 
     #[test]
@@ -113,15 +113,15 @@ mod tests {
     fn formulas_of_one_value_are_a_class() {
         let check = |check| EvalSpec::new(EvaluatorSpec::Check { check });
         let answers = [r"\frac{1}{2}", "0.5", r"\dfrac12", "2", "2.0", "x", "A"];
-        assert_eq!(of(&check(TextCheck::MathV2), &answers), [3, 2, 1, 1]);
-        assert_eq!(of(&check(TextCheck::Gpqa), &answers), [1; 7]);
-        assert_eq!(of(&check(TextCheck::HendrycksMath), &["so $\\frac12$", "it is $0.5$.", "$3$"]), [2, 1]);
+        assert_eq!(votes(&check(TextCheck::MathV2), &answers), [3, 2, 1, 1]);
+        assert_eq!(votes(&check(TextCheck::Gpqa), &answers), [1; 7]);
+        assert_eq!(votes(&check(TextCheck::HendrycksMath), &["so $\\frac12$", "it is $0.5$.", "$3$"]), [2, 1]);
         let minerva = |answer: &str| format!("Final Answer: The final answer is ${answer}$. I hope it is correct.");
-        assert_eq!(of(&check(TextCheck::MinervaMath), &[&minerva("1/2"), &minerva("0.5"), "no answer"]), [2]);
-        assert_eq!(of(&check(TextCheck::AgiEval), &["\\boxed{1/2}", "= 0.5", "none"]), [2]);
+        assert_eq!(votes(&check(TextCheck::MinervaMath), &[&minerva("1/2"), &minerva("0.5"), "no answer"]), [2]);
+        assert_eq!(votes(&check(TextCheck::AgiEval), &["\\boxed{1/2}", "= 0.5", "none"]), [2]);
         let long = "1".repeat(LONGEST + 1);
         assert_eq!(
-            of(&check(TextCheck::MathV2), &[&long, &format!("0{long}"), &long]),
+            votes(&check(TextCheck::MathV2), &[&long, &format!("0{long}"), &long]),
             [2, 1],
             "long texts are compared as texts"
         );

@@ -15,6 +15,7 @@ mod markdown;
 mod metric_order;
 mod notes;
 mod pick;
+mod rate_table;
 mod rates;
 mod table;
 mod table_cell;

@@ -1,7 +1,7 @@
 //! The rows of the table: one per data set and metric, then one per group and metric; one value per model.
 
 use super::notes::Notes;
-use super::rates::RateTable;
+use super::rate_table::RateTable;
 use super::table_value::TableValue;
 use super::{TableCell, metric_order};
 use crate::evaluator::Metrics;

@@ -31,7 +31,7 @@ pub fn maj_at_k(n: u64, right: u64, rivals: &[u64], k: &[u64]) -> Option<Vec<f64
     for top in 1..=right.min(most) {
         let below = ways_at_most(rivals, top, most - top);
         for (ways, &k) in ways.iter_mut().zip(k) {
-            // So many rivals share the top, and so many answers of rivals are drawn; the rest of the k has no vote.
+            // `tied` rivals share the top, `taken` answers of rivals are drawn, and the rest of the k has no vote.
             let shared = below.iter().enumerate().map(|(tied, by_taken)| {
                 let drawn = by_taken.iter().zip(0..);
                 let fitting = drawn.filter_map(|(ways, taken)| Some((ways, k.checked_sub(top + taken)?)));
