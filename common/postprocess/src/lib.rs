@@ -52,7 +52,7 @@ pub use name_error::NameError;
 pub use number::{MGSM_ANSWERS, first_number, first_unsigned_number, mathbench, mgsm};
 pub use open_qa::{lambada, nq, triviaqa};
 pub use option::{FirstOption, Letters, LettersError, gpqa, last_option};
-pub use pattern::{Groups, Pattern, PatternError, Undecided};
+pub use pattern::{Found, Groups, Pattern, PatternError, Undecided};
 pub use reasoning::{bbh_freeform, bbh_mcq, strategyqa, strategyqa_dataset, theoremqa, theoremqa_v2};
 pub use tags::{NO_ANSWER, Tag, TagError, ThinkTokens, think_pred, without_reasoning, xml_tag};
 pub use words::words;

@@ -46,7 +46,7 @@ pub enum PatternError {
 pub type Groups<'t> = Vec<Option<&'t str>>;
 
 /// Range of a match, and its groups.
-type Found<'t> = (std::ops::Range<usize>, Groups<'t>);
+pub type Found<'t> = (std::ops::Range<usize>, Groups<'t>);
 
 impl Pattern {
     /// Compiles the pattern `text`; an error if it is invalid.
@@ -99,6 +99,14 @@ impl Pattern {
     /// # Errors
     /// [`Undecided`].
     pub fn find_all<'t>(&self, text: &'t str) -> Result<Vec<Groups<'t>>, Undecided> {
+        Ok(self.matches(text)?.into_iter().map(|(_, groups)| groups).collect())
+    }
+
+    /// As [`Pattern::find_all`], each match with its range in bytes.
+    ///
+    /// # Errors
+    /// [`Undecided`].
+    pub fn matches<'t>(&self, text: &'t str) -> Result<Vec<Found<'t>>, Undecided> {
         let (mut found, mut at, mut empty_at) = (Vec::new(), 0, None);
         while let Some((range, groups)) = self.from(text, at)? {
             if range.is_empty() && empty_at == Some(range.end) {
@@ -108,7 +116,7 @@ impl Pattern {
             }
             empty_at = range.is_empty().then_some(range.end);
             at = range.end;
-            found.push(groups);
+            found.push((range, groups));
         }
         Ok(found)
     }

@@ -7,6 +7,7 @@ mod equivalence;
 mod expression;
 mod final_answer;
 mod fraction;
+mod math_verify;
 mod minerva;
 mod polynomial;
 mod rational;
@@ -19,5 +20,6 @@ pub use equivalence::{
     MathVersion, gsm8k_equal, hendrycks_answer, hendrycks_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
 };
 pub use final_answer::normalize_final_answer;
+pub use math_verify::math_verify;
 pub use minerva::{INVALID_ANSWER, MinervaResult, minerva_answer, minerva_math, normalize_final_answer_minerva};
 pub use theorem_qa::{TheoremAnswer, TheoremResult, theorem_qa};

@@ -14,6 +14,7 @@ mod golden;
 mod instruction;
 #[cfg(test)]
 mod math;
+mod math_verify;
 #[cfg(test)]
 mod merge;
 #[cfg(test)]

@@ -445,7 +445,12 @@ impl Lexer<'_> {
         let inner = self.group()?;
         let word = inner.trim();
         let lower = word.to_ascii_lowercase();
-        let after_number = matches!(self.out.last(), Some(Token { kind: Kind::Number(_), .. }));
+        // Also behind the last digits of a fraction or a power.
+        let after_number = match &self.out[..] {
+            [.., Token { kind: Kind::Number(_), .. }] => true,
+            [.., Token { kind: Kind::Number(_), .. }, last] => last.is_mark('}'),
+            _ => false,
+        };
         let is_letter = word.len() == 1 && !(after_number && super::text::is_unit(word));
         if is_letter && word.chars().all(|letter| letter.is_ascii_alphabetic()) {
             word.chars().for_each(|letter| self.push(Kind::Letter(letter)));
