@@ -43,12 +43,6 @@ const LATER: &[Later] = &[
         meanwhile: "use gsm8k_gen, math_gen or mathbench_gen",
     },
     Later {
-        names: &["aime2024_gen", "aime2024_gen_17d799"],
-        parts: &[],
-        why: "math_verify compares its answers by SymPy",
-        meanwhile: "with answers compared as text there are aime2024_gen_6e39a4 and aime2024_0shot_nocot_gen_5e9f4f",
-    },
-    Later {
         names: &["aime2024_llmverify_repeat8_gen_e8fcee", "aime2024_llmverify_repeat16_gen_bf7475"],
         parts: &["aime2024_cascade", "aime2024_llmjudge", "aime2024_0shot_nocot_genericllmeval"],
         why: "another model judges its answers",

@@ -112,17 +112,17 @@ fn a_name_of_which_nothing_is_left_leaves_the_others() {
     fixture.flags.skip_unsupported = true;
     let text = super::fixture::MODEL.to_owned() + super::fixture::DATASET;
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
-    fixture.flags.datasets = names(&["own_gen", "aime2024_gen", "d"]);
+    fixture.flags.datasets = names(&["own_gen", "aime2024_llmjudge_gen", "d"]);
     let config = fixture.good(&text);
     assert_eq!(config.datasets.len(), 1);
     let left: Vec<&str> = config.left_out.iter().map(|left| left.name.as_str()).collect();
-    assert_eq!(left, ["own-1", "own-2", "aime2024_gen"]);
+    assert_eq!(left, ["own-1", "own-2", "aime2024_llmjudge_gen"]);
     let mut messages = Messages::default();
     messages.add("notes, one for each reason", &fixture.notes(&text).join("\n"));
     fixture.flags.datasets = names(&["own_gen"]);
     messages.add("nothing of what was asked for is left", &fixture.bad(&text));
     fixture.flags.skip_unsupported = false;
-    fixture.flags.datasets = names(&["aime2024_gen"]);
+    fixture.flags.datasets = names(&["aime2024_llmjudge_gen"]);
     messages.add("without the flag", &fixture.bad(&text));
     insta::assert_snapshot!(messages);
 }

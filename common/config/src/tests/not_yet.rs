@@ -33,7 +33,7 @@ fn of_a_data_set() {
         let to = format!("inferencer = \"{inferencer}\"");
         refused(&with("inferencer = \"gen\"", &to), "9:28", &format!("`inferencer = \"{inferencer}\"`"));
     }
-    for evaluator in ["human_eval_plus", "math_verify", "cascade"] {
+    for evaluator in ["human_eval_plus", "generic_llm", "cascade"] {
         refused(&with("\"em\"", &format!("\"{evaluator}\"")), "10:26", &format!("`evaluator = \"{evaluator}\"`"));
     }
     refused(&with("\"em\"", "\"NeedleBenchParallelEvaluator\""), "10:26", "evaluator `NeedleBenchParallelEvaluator`");

@@ -487,7 +487,7 @@ fn keys_that_are_not_needed_are_one_note() {
 fn an_import_that_is_not_there_says_why_and_where_it_was_looked_for() {
     let fixture = Fixture::new();
     let mut messages = Messages::default();
-    for module in [".datasets.aime2024.aime2024_gen", ".zzz_environment_zzz"] {
+    for module in [".datasets.aime2024.aime2024_llmjudge_gen", ".zzz_environment_zzz"] {
         messages.add(module, &refused(&fixture, &SCRIPT.replace(".datasets.siqa.siqa_gen", module)));
     }
     insta::assert_snapshot!(messages);

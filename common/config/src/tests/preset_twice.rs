@@ -63,7 +63,7 @@ fn presets_that_are_not_there_are_named() {
         ("siqa_gn", "no preset is called `siqa_gn`"),
         ("siqa_gn", "did you mean `siqa_gen`?"),
         ("mmlu_ppl/nothing", "no preset is called `mmlu_ppl/nothing`"),
-        ("aime2024_gen", "`aime2024_gen` is not yet supported: math_verify compares its answers by SymPy"),
+        ("aime2024_llmjudge_gen", "`aime2024_llmjudge_gen` is not yet supported: another model judges its answers"),
     ] {
         let shown = with_data().bad(&format!("{MODEL}[[dataset]]\npreset = \"{name}\"\n"));
         assert!(shown.contains(said), "{shown}");

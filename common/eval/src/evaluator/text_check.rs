@@ -5,9 +5,10 @@ use super::equality::python_eq;
 use super::metric_contribution::{Aggregation, SampleValue};
 use super::scored_answer::{AnswerScore, ScoredAnswer};
 use super::theorem::theorem_answer;
+use compass_metrics::math::equal::{Rules, Verdict, equal};
 use compass_metrics::math::{
-    MathVersion, MinervaResult, TheoremResult, agieval_equivalent, hendrycks_math, math_equivalent, mgsm_equal,
-    minerva_math, parse_math_answer,
+    MathVersion, MinervaResult, TheoremResult, agieval_equivalent, hendrycks_math, math_equivalent, math_verify,
+    mgsm_equal, minerva_math, parse_math_answer,
 };
 use compass_metrics::option::{
     bbeh_choice_equal, bbeh_freeform_equal, bbh_freeform_equal, lambada_equal, mmlu_pro_equal,
@@ -24,9 +25,26 @@ fn rule(check: TextCheck) -> Aggregation {
         | TextCheck::Lambada
         | TextCheck::Drop
         | TextCheck::Gpqa
+        | TextCheck::MathVerify
         | TextCheck::MmluPro => Aggregation::ProportionScaledFirst,
         _ => Aggregation::Proportion,
     }
+}
+
+/// Compares an answer with each gold one by our rules: equal where one is, undecided where none is and one may be. An answer
+/// without text equals nothing.
+pub(super) fn equal_to_any(golds: &[&str], answer: &str) -> Verdict {
+    if answer.trim().is_empty() {
+        return Verdict::Unequal;
+    }
+    let verdicts = golds.iter().map(|gold| equal(gold, answer, Rules::Ours));
+    verdicts
+        .reduce(|best, one| match (best, one) {
+            (best, _) if best.is_equal() => best,
+            (best, Verdict::Unequal) => best,
+            (_, one) => one,
+        })
+        .unwrap_or(Verdict::Unequal)
 }
 
 /// Compares one answer; `undecided` is a second line where a peer would have asked a computer algebra system.
@@ -50,6 +68,16 @@ pub(super) fn judge(check: TextCheck, question: &ScoredAnswer<'_>) -> Result<Ans
         TextCheck::Mgsm => mgsm_equal(&output, &gold),
         TextCheck::MathV1 => math_equivalent(&output, &gold, MathVersion::V1),
         TextCheck::MathV2 => math_equivalent(&output, &gold, MathVersion::V2),
+        TextCheck::Equal => {
+            let verdict = equal_to_any(&texts, &output);
+            undecided = Some(matches!(verdict, Verdict::Undecided(_)));
+            verdict.is_equal()
+        }
+        TextCheck::MathVerify => {
+            let verdict = math_verify(&output, &gold);
+            undecided = Some(matches!(verdict, Verdict::Undecided(_)));
+            verdict.is_equal()
+        }
         TextCheck::HendrycksMath => any(&|answer| hendrycks_math(&output, answer)),
         TextCheck::MinervaMath => {
             let result = minerva_math(&output, &gold);

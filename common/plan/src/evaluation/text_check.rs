@@ -26,6 +26,10 @@ pub enum TextCheck {
     MathV1,
     /// `MATHEvaluator(version='v2')`.
     MathV2,
+    /// Compass's own: the values are equal. What neither exact rules nor points show is wrong, and counted.
+    Equal,
+    /// `MATHVerifyEvaluator`: what math-verify finds in the whole output is equal. What only algebra could decide is wrong, and counted.
+    MathVerify,
     /// lm-eval's `hendrycks_math`; golds are worked solutions.
     HendrycksMath,
     /// lm-eval's `minerva_math`; golds are worked solutions. What only algebra could decide is wrong, and counted.
@@ -54,7 +58,7 @@ impl TextCheck {
         match self {
             Self::HendrycksMath | Self::MinervaMath => "exact_match",
             Self::Mgsm | Self::MathV1 | Self::MathV2 | Self::Lambada | Self::Drop => "accuracy",
-            Self::Gpqa | Self::MmluPro => "accuracy",
+            Self::Gpqa | Self::MmluPro | Self::Equal | Self::MathVerify => "accuracy",
             _ => "score",
         }
     }
