@@ -3,6 +3,7 @@
 //! The digest of the head's bytes is the identity of the job. Nothing of a run (partitioner, workers, times) is in it,
 //! because nothing of a run may change a number.
 
+use super::evaluation::Reading;
 use super::{EvalSpec, InferSpec, ModelKind, ModelPlan};
 use crate::prompt::{PrefixRun, ShotFormat};
 use compass_types::ids::{Digest, ModelId, UnitId};
@@ -162,6 +163,16 @@ impl Plan {
 }
 
 impl DatasetPlan {
+    /// The version that tables show: that of its prompts, or another one where the second reading is the first metric.
+    pub fn shown_version(&self) -> String {
+        match self.eval.reading {
+            Reading::First => {
+                Digest::of(format!("{} reading first", self.version).as_bytes()).to_string().chars().take(6).collect()
+            }
+            _ => self.version.clone(),
+        }
+    }
+
     /// The part that holds sample `index`; `None` beyond the end.
     pub fn part_of(&self, index: u32) -> Option<&PartRef> {
         let after = self.parts.partition_point(|part| part.first <= index);

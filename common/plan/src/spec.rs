@@ -1,7 +1,7 @@
 //! Everything that the planner resolved and pinned: nothing here is decided again by a worker.
 
 use super::{ChatMode, Decoding, Endpoint, EndpointApi, GenSpec, REST, Thinking, Truncation, Unfinished};
-use crate::evaluation::{EvaluatorSpec, FilterPipeline, TextScore};
+use crate::evaluation::{EvaluatorSpec, FilterPipeline, Reading, TextScore};
 use crate::prompt::{MetaTemplate, Mode};
 use crate::weights::Pin;
 use compass_postprocess::Postprocessor;
@@ -384,6 +384,9 @@ pub struct EvalSpec {
     /// Rule for answers whose thinking did not end; the model's.
     #[serde(default, skip_serializing_if = "Unfinished::is_default")]
     pub unfinished: Unfinished,
+    /// Second reading of generated answers.
+    #[serde(default, skip_serializing_if = "Reading::is_default")]
+    pub reading: Reading,
 }
 
 impl EvalSpec {
@@ -398,6 +401,7 @@ impl EvalSpec {
             k: Vec::new(),
             accuracy_alone: false,
             unfinished: Unfinished::default(),
+            reading: Reading::default(),
         }
     }
 }

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// lm-eval's name for accuracy by sum per code point of the answer.
 pub const ACC_NORM: &str = "acc_norm";
 
+/// Accuracy as answers are read a second time, where that is the first metric.
+pub const READ_ACCURACY: &str = "read_accuracy";
+
 /// The metrics of one model on one data set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {

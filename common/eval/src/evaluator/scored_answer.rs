@@ -2,6 +2,7 @@
 
 use super::Unscored;
 use super::metric_contribution::{Aggregation, Bounds, MetricContribution, SampleValue};
+use super::metrics::READ_ACCURACY;
 use super::parsed_output::{Options, ParsedOutput};
 use compass_postprocess::{Postprocessor, apply_all};
 use compass_pyfmt::python_str;
@@ -121,6 +122,15 @@ impl AnswerScore {
             }
         }
         self
+    }
+
+    /// The score of an answer as it is read a second time, above the others.
+    #[must_use]
+    pub(super) fn read_first(mut self, right: bool) -> Self {
+        self.contributions.iter_mut().for_each(|contribution| contribution.rank += 1);
+        let mut score = self.line_at(0, READ_ACCURACY, Aggregation::Proportion, SampleValue::Hit(right));
+        score.contributions.rotate_right(1);
+        score
     }
 
     /// One more line below those there are.

@@ -1,8 +1,10 @@
 //! Contents of a results document beside the metrics: every score, and the samples that something happened to.
 
+use super::reading::SecondReading;
 use super::thinking::Answers;
-use crate::evaluator::{ACC_NORM, MetricContribution, SampleScore, SampleValue, judge};
+use crate::evaluator::{ACC_NORM, MetricContribution, READ_ACCURACY, SampleScore, SampleValue, judge, read_again};
 use compass_plan::{EvalSpec, Sample};
+use compass_postprocess::AnswerKind;
 use compass_pyfmt::python_str;
 use compass_types::result::{Outcome, SampleResult};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
@@ -32,6 +34,9 @@ pub struct Findings {
     empty_right: Vec<u32>,
     gold_unread: Vec<u32>,
     answers: Answers,
+    reading: SecondReading,
+    /// Kind of the answers that were read a second time.
+    kind: Option<AnswerKind>,
 }
 
 impl Findings {
@@ -44,6 +49,10 @@ impl Findings {
             Ok(score) => {
                 if score.empty_right {
                     note(&mut self.empty_right, index);
+                }
+                if let Ok(Some(read)) = read_again(sample, result, spec) {
+                    self.reading.observe(&read, &score.correct);
+                    self.kind = self.kind.take().or_else(|| spec.read_as());
                 }
                 if score.gold_unread {
                     note(&mut self.gold_unread, index);
@@ -74,7 +83,8 @@ impl Findings {
 
     /// Appends what was found to `document`, each key only when there is something: too_long, fewer_shots, empty_right (empty
     /// answers that count as right) and gold_unread (gold answers that the postprocessors find nothing in), as indices;
-    /// answers (of a model that thinks: by class, with the lengths of thinking and answers); failed_samples (index to reason).
+    /// answers (of a model that thinks: by class, with the lengths of thinking and answers); reading (the second one, where the
+    /// kind of answers is known: [`SecondReading::document`]); failed_samples (index to reason).
     pub(super) fn append(&self, document: &mut Map<String, Value>) {
         let listed = [
             ("too_long", &self.too_long),
@@ -87,6 +97,9 @@ impl Findings {
         }
         if let Some(answers) = self.answers.document() {
             document.insert("answers".into(), answers);
+        }
+        if let Some(reading) = self.reading.document(self.kind.as_ref()) {
+            document.insert("reading".into(), reading);
         }
         if !self.failed.is_empty() {
             let failed = self.failed.iter().map(|(index, reason)| (index.to_string(), json!(reason)));
@@ -170,11 +183,11 @@ fn detail(score: SampleScore) -> Map<String, Value> {
         &[only] => line.insert("correct".into(), only.into()),
         several => line.insert("correct".into(), json!(several)),
     };
-    // The first line of a right or wrong answer says what `correct` says.
-    let said = usize::from(!correct.is_empty());
-    let further = contributions
-        .into_iter()
-        .filter(|contribution| contribution.replica <= 1 && usize::from(contribution.rank) >= said);
+    // The first line of a right or wrong answer says what `correct` says, unless that is the second reading's.
+    let is_read = |contribution: &MetricContribution| contribution.name == READ_ACCURACY;
+    let said = u16::from(contributions.iter().any(is_read));
+    let is_said = |contribution: &MetricContribution| !correct.is_empty() && contribution.rank == said;
+    let further = contributions.into_iter().filter(|contribution| contribution.replica <= 1 && !is_said(contribution));
     line.extend(further.filter_map(|MetricContribution { name, item, .. }| {
         let key = if name == ACC_NORM { "correct_norm".into() } else { name };
         Some((key, shown(item)?))

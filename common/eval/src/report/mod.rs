@@ -5,6 +5,7 @@
 mod document;
 mod findings;
 mod prediction;
+mod reading;
 mod results;
 mod thinking;
 

@@ -1,7 +1,10 @@
 //! The metrics that a table shows, and their order.
 
-/// OpenCompass's order of importance; what is not listed follows in the order of the results.
-const FIRST: [&str; 12] = [
+use crate::evaluator::READ_ACCURACY;
+
+/// OpenCompass's order of importance, behind the second reading where that comes first; what is not listed follows in the order of the results.
+const FIRST: [&str; 13] = [
+    READ_ACCURACY,
     "score",
     "auc_score",
     "accuracy",

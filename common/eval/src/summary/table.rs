@@ -143,7 +143,7 @@ fn rows(dataset: &DatasetPlan, cells: &[TableCell]) -> Vec<SummaryRow> {
     let values = |metric: &str| cells.iter().map(|cell| cell.value(metric, dataset.samples.into())).collect();
     let row = |metric: String| SummaryRow {
         values: values(&metric),
-        head: [dataset.abbr.clone(), dataset.version.clone(), metric, dataset.infer.mode().into()],
+        head: [dataset.abbr.clone(), dataset.shown_version(), metric, dataset.infer.mode().into()],
         partial: false,
     };
     metric_order::shown(names).into_iter().map(row).collect()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Answers drawn by `tests/peers/math_verify_answers.py`, with the peer's decisions.
 const ANSWERS: &str = include_str!("../goldens/math_verify/answers.jsonl");
-/// Those of which our decision is another one: gold answer, whole answer, our verdict, with reasons.
+/// Answers whose decision is another one here: gold answer, whole answer, our verdict, with reasons.
 const DIFFERENCES: &str = include_str!("../goldens/math_verify/differences.txt");
 
 #[test]

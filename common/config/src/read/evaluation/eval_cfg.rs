@@ -84,5 +84,6 @@ pub(crate) fn read(check: &mut Check, mut fields: Fields<'_>) -> Option<EvalSpec
         k,
         accuracy_alone: false,
         unfinished: Default::default(),
+        reading: Default::default(),
     })
 }

@@ -1,5 +1,5 @@
-//! What math-verify parses of a text: of the first patterns that match the match that ends last (`extract_target_from_pred` with
-//! `first_match`).
+//! The part of a text that math-verify parses: of the first patterns that match, the match that ends last
+//! (`extract_target_from_pred` with `first_match`).
 
 use super::boxes::{Boxes, contents};
 use super::patterns::{Groups, LINKS, NUMBER, Search};

@@ -18,7 +18,7 @@ pub(super) const LINKS: usize = 6;
 /// Meaning of a pattern's groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Groups {
-    /// Formulas, each of so many groups.
+    /// Formulas, each as wide as this number of groups.
     Chain(usize),
     /// A text that begins with a box.
     Box,
