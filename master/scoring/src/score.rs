@@ -316,6 +316,7 @@ fn score_unit(
     }
     let mut metrics = total.finish();
     metrics.counts.cancelled = entries.cancelled;
+    metrics.answers = findings.answers().map(Box::new);
     let document = results_document(unit.dataset, &metrics, &findings, write.unwrap_or_default());
     let name = format!("{}/{}", unit.model.abbr, unit.dataset.abbr);
     said.samples.add(&name, &document.summary);

@@ -99,12 +99,17 @@ impl Accumulator {
     /// The metrics of what was observed so far, with their uncertainty. Where only a bootstrap knows that, this takes up
     /// to seconds for tens of thousands of samples.
     pub fn finish(&self) -> Metrics {
-        Metrics { values: finish(&self.lines, Effort::Full), counts: self.counts, by_k: by_k(&self.lines) }
+        Metrics {
+            values: finish(&self.lines, Effort::Full),
+            counts: self.counts,
+            by_k: by_k(&self.lines),
+            answers: None,
+        }
     }
 
     /// As [`Accumulator::finish`] without what takes a bootstrap, and without rates of k answers: for numbers that are shown while a
     /// run goes on.
     pub fn running(&self) -> Metrics {
-        Metrics { values: finish(&self.lines, Effort::ClosedForm), counts: self.counts, by_k: None }
+        Metrics { values: finish(&self.lines, Effort::ClosedForm), counts: self.counts, by_k: None, answers: None }
     }
 }

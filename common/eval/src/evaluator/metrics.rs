@@ -1,6 +1,7 @@
 //! The end result of an accumulator: metrics by name with their uncertainty, and what they count.
 
 use super::Proportion;
+use super::answers::AnswerFigures;
 use serde::{Deserialize, Serialize};
 
 /// lm-eval's name for accuracy by sum per code point of the answer.
@@ -18,6 +19,9 @@ pub struct Metrics {
     /// Rates of k answers, where there are several to each question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_k: Option<ByK>,
+    /// Figures of the answers, where texts were generated and all of them were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Box<AnswerFigures>>,
 }
 
 /// One number.

@@ -4,6 +4,7 @@
 //! of the results ([`share`]); lines merge ([`line`]) and finish into metrics ([`finish`]).
 
 mod accumulator;
+mod answers;
 mod bbq;
 mod canonical;
 mod choice;
@@ -44,6 +45,7 @@ mod unscored;
 mod votes;
 
 pub use accumulator::{Accumulator, MergeError};
+pub use answers::{AnswerClass, AnswerFigures, AnswerSummary, Classes, Lengths, OpenBounds, classes};
 pub use canonical::EVAL_VERSION;
 pub use execution::{executed, programs};
 pub use judge::judge;

@@ -1,8 +1,11 @@
 //! Contents of a results document beside the metrics: every score, and the samples that something happened to.
 
+use super::answers::answers_document;
 use super::reading::SecondReading;
-use super::thinking::Answers;
-use crate::evaluator::{ACC_NORM, MetricContribution, READ_ACCURACY, SampleScore, SampleValue, judge, read_again};
+use crate::evaluator::{
+    ACC_NORM, AnswerFigures, AnswerSummary, MetricContribution, READ_ACCURACY, SampleScore, SampleValue, classes,
+    judge, read_again,
+};
 use compass_plan::{EvalSpec, Sample};
 use compass_postprocess::AnswerKind;
 use compass_pyfmt::python_str;
@@ -33,7 +36,7 @@ pub struct Findings {
     fewer_shots: Vec<u32>,
     empty_right: Vec<u32>,
     gold_unread: Vec<u32>,
-    answers: Answers,
+    answers: AnswerSummary,
     reading: SecondReading,
     /// Kind of the answers that were read a second time.
     kind: Option<AnswerKind>,
@@ -44,8 +47,12 @@ impl Findings {
     /// details say what was asked and answered.
     pub fn observe(&mut self, sample: &Sample, result: &SampleResult, spec: &EvalSpec, record: Option<&Value>) {
         let index = sample.index;
-        self.answers.observe(result);
-        match judge(sample, result, spec) {
+        let judged = judge(sample, result, spec);
+        if let Outcome::Generated(answers) = &result.outcome {
+            let verdicts = judged.as_ref().map_or(&[][..], |score| score.correct.as_slice());
+            self.answers.observe(answers, &classes(answers, spec, judged.as_ref().ok()), verdicts);
+        }
+        match judged {
             Ok(score) => {
                 if score.empty_right {
                     note(&mut self.empty_right, index);
@@ -76,6 +83,11 @@ impl Findings {
         }
     }
 
+    /// Returns the figures of all answers; `None` where nothing was generated.
+    pub fn answers(&self) -> Option<AnswerFigures> {
+        self.answers.figures()
+    }
+
     /// Samples without a score and why, by index.
     pub fn failed(&self) -> &BTreeMap<u32, String> {
         &self.failed
@@ -83,7 +95,8 @@ impl Findings {
 
     /// Appends what was found to `document`, each key only when there is something: too_long, fewer_shots, empty_right (empty
     /// answers that count as right) and gold_unread (gold answers that the postprocessors find nothing in), as indices;
-    /// answers (of a model that thinks: by class, with the lengths of thinking and answers); reading (the second one, where the
+    /// answers (of texts that were generated: by class, with their lengths and those of thinking) and bounds (see
+    /// [`AnswerFigures::bounds`]); reading (the second one, where the
     /// kind of answers is known: [`SecondReading::document`]); failed_samples (index to reason).
     pub(super) fn append(&self, document: &mut Map<String, Value>) {
         let listed = [
@@ -95,8 +108,8 @@ impl Findings {
         for (key, indices) in listed.into_iter().filter(|(_, indices)| !indices.is_empty()) {
             document.insert(key.into(), json!(indices));
         }
-        if let Some(answers) = self.answers.document() {
-            document.insert("answers".into(), answers);
+        if let Some(figures) = self.answers.figures() {
+            answers_document(&figures, document);
         }
         if let Some(reading) = self.reading.document(self.kind.as_ref()) {
             document.insert("reading".into(), reading);

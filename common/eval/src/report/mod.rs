@@ -2,6 +2,7 @@
 //!
 //! Pure functions of plan and results: no times, paths or facts of a run, so their bytes are the same under any schedule.
 
+mod answers;
 mod document;
 mod findings;
 mod prediction;

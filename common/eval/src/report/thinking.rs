@@ -1,47 +1,8 @@
-//! Thinking in reports: in the record of a sample, and over all answers of a data set.
+//! Thinking in the record of a sample.
 
-use compass_types::result::{Finish, Generation, Outcome, SampleResult, ThinkingEnd, Thought};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-
-/// Class of an answer by the way its generation went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum AnswerClass {
-    /// Thinking met its budget and was closed for the model.
-    Forced,
-    /// Tokens ran out within thinking.
-    Unfinished,
-    /// The model ended within thinking.
-    ThoughtOnly,
-    /// The answer met its length.
-    Cut,
-    /// There is no text.
-    Empty,
-}
-
-impl AnswerClass {
-    fn classify(answer: &Generation) -> Option<Self> {
-        let end = answer.thinking.as_ref().map(|thought| thought.end);
-        match (end, answer.finish) {
-            (Some(ThinkingEnd::Cut), _) => Some(Self::Unfinished),
-            (Some(ThinkingEnd::Ended), _) => Some(Self::ThoughtOnly),
-            _ if answer.text.trim().is_empty() => Some(Self::Empty),
-            (Some(ThinkingEnd::Forced), _) => Some(Self::Forced),
-            (_, Finish::Length) => Some(Self::Cut),
-            _ => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Forced => "forced",
-            Self::Unfinished => "unfinished",
-            Self::ThoughtOnly => "thought_only",
-            Self::Cut => "cut",
-            Self::Empty => "empty",
-        }
-    }
-}
+use crate::evaluator::AnswerClass;
+use compass_types::result::{Finish, Generation};
+use serde_json::{Map, Value};
 
 /// Adds to a record of `predictions/` what its answers say of thinking, each key a list where there are several answers: thinking
 /// (at most `keep` characters of it, half of them from each end), thinking_tokens, answer_tokens and ended. Nothing where no
@@ -64,7 +25,7 @@ pub(super) fn add_to_record(record: &mut Map<String, Value>, answers: &[Generati
 
 /// The end of an answer in a word: that of its class, or of its generation.
 fn ended(answer: &Generation) -> &'static str {
-    match (AnswerClass::classify(answer), answer.finish) {
+    match (AnswerClass::by_end(answer), answer.finish) {
         (Some(class), _) => class.name(),
         (None, Finish::Stop) => "stop",
         (None, Finish::Eos | Finish::Length) => "eos",
@@ -83,63 +44,11 @@ fn kept(text: &str, most: Option<u32>) -> String {
     format!("{begin}\n[{} characters left out]\n{end}", length - most)
 }
 
-/// Answers of a data set whose model thinks, by class and by length.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Answers {
-    answers: u64,
-    thinking: bool,
-    classes: BTreeMap<AnswerClass, u64>,
-    thinking_tokens: BTreeMap<u32, u64>,
-    answer_tokens: BTreeMap<u32, u64>,
-}
-
-impl Answers {
-    pub(super) fn observe(&mut self, result: &SampleResult) {
-        let Outcome::Generated(answers) = &result.outcome else { return };
-        for answer in answers {
-            self.answers += 1;
-            if let Some(class) = AnswerClass::classify(answer) {
-                *self.classes.entry(class).or_default() += 1;
-            }
-            *self.answer_tokens.entry(answer.tokens).or_default() += 1;
-            if let Some(Thought { tokens, .. }) = answer.thinking {
-                self.thinking = true;
-                *self.thinking_tokens.entry(tokens).or_default() += 1;
-            }
-        }
-    }
-
-    /// Counts of answers by class, and the median and 95th percentile of the lengths; `None` where no answer thinks.
-    pub(super) fn document(&self) -> Option<Value> {
-        if !self.thinking {
-            return None;
-        }
-        let mut document = Map::from_iter([("answers".to_owned(), json!(self.answers))]);
-        document.extend(self.classes.iter().map(|(class, count)| (class.name().to_owned(), json!(count))));
-        for (key, lengths) in [("thinking_tokens", &self.thinking_tokens), ("answer_tokens", &self.answer_tokens)] {
-            let at = |share: f64| quantile(lengths, share);
-            document.insert(key.to_owned(), json!({"median": at(0.5), "p95": at(0.95)}));
-        }
-        Some(document.into())
-    }
-}
-
-/// Returns the least length that at least a share of all lengths do not exceed.
-fn quantile(lengths: &BTreeMap<u32, u64>, share: f64) -> u32 {
-    let all: u64 = lengths.values().sum();
-    let rank = (all as f64 * share).ceil().max(1.0) as u64;
-    let mut before = 0;
-    let reached = lengths.iter().find(|(_, count)| {
-        before += **count;
-        before >= rank
-    });
-    reached.map_or(0, |(length, _)| *length)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluator::fixture::result;
+    use compass_types::result::{ThinkingEnd, Thought};
+    use serde_json::json;
 
     fn answer(text: &str, tokens: u32, end: ThinkingEnd) -> Generation {
         let thought = Thought { text: "0123456789".into(), tokens, end };
@@ -162,23 +71,5 @@ mod tests {
         assert_eq!(short["thinking"], "012\n[5 characters left out]\n89");
         let both = record(&[one, plain], None);
         assert_eq!((&both["thinking_tokens"], &both["ended"]), (&json!([7, null]), &json!(["forced", "eos"])));
-    }
-
-    #[test]
-    fn answers_are_counted_by_class_and_length() {
-        let mut answers = Answers::default();
-        answers.observe(&result(0, Outcome::Generated(vec![Generation::new("4", 1, Finish::Length)])));
-        assert_eq!(answers.document(), None);
-        let ends = [ThinkingEnd::Closed, ThinkingEnd::Forced, ThinkingEnd::Cut, ThinkingEnd::Ended];
-        for (at, end) in (1..).zip(ends) {
-            let text = if at < 3 { "4" } else { "" };
-            answers.observe(&result(at, Outcome::Generated(vec![answer(text, at * 10, end)])));
-        }
-        answers.observe(&result(9, Outcome::Generated(vec![answer(" ", 50, ThinkingEnd::Closed)])));
-        let expected = json!({
-            "answers": 6, "forced": 1, "unfinished": 1, "thought_only": 1, "cut": 2, "empty": 1,
-            "thinking_tokens": {"median": 30, "p95": 50}, "answer_tokens": {"median": 2, "p95": 2},
-        });
-        assert_eq!(answers.document(), Some(expected));
     }
 }

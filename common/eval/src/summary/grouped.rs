@@ -164,7 +164,7 @@ fn value(
         }
         Err(_) => None,
     };
-    TableValue { value, expected, counts, uncertainty: uncertainty.unwrap_or_default() }
+    TableValue { value, expected, counts, uncertainty: uncertainty.unwrap_or_default(), answers: None }
 }
 
 /// Uncertainty of a group's number. lm-eval's means have its standard errors, which take subsets for independent in any case.
@@ -287,7 +287,7 @@ mod tests {
             let ci95 = Some((value - 2.0 * error, value + 2.0 * error));
             let metric = Metric { name: "accuracy".into(), value, stderr: Some(error), ci95 };
             let counts = Counts { scored, ..Counts::default() };
-            (unit.id, TableCell::Evaluated(Metrics { values: vec![metric], counts, by_k: None }))
+            (unit.id, TableCell::Evaluated(Metrics { values: vec![metric], counts, by_k: None, answers: None }))
         });
         Summary::new(&plan, cells.collect::<Vec<_>>())
     }

@@ -4,6 +4,7 @@
 
 use super::Summary;
 use super::csv::written;
+use super::long_answers::{answer_columns, answer_fields, read_answers};
 use super::notes::MissingReason;
 use super::table::{COLUMNS, SummaryRow};
 use super::table_value::{TableValue, Uncertainty};
@@ -21,12 +22,12 @@ const REST: [&str; 6] = ["model", "value", "expected", "scored", "failed", "reas
 const UNCERTAINTY: [&str; 3] = ["stderr", "low", "high"];
 
 impl Summary {
-    /// Comma-separated values: dataset, version, metric, mode, model, value, expected, scored, failed, reason, stderr, low, high. The
-    /// value is not rounded; where there is none, the reason stands in words, and beside a number how many samples were cancelled.
+    /// Comma-separated values: dataset, version, metric, mode, model, value, expected, scored, failed, reason, stderr, low, high, then
+    /// the columns of [`answer_columns`]. The value is not rounded; where there is none, the reason stands in words, and beside a number how many samples were cancelled.
     /// Its standard error and the ends of its interval of 95 % are empty where it has none.
     pub fn long_csv(&self) -> String {
-        let header = COLUMNS.iter().chain(&REST).chain(&UNCERTAINTY);
-        let mut lines = vec![header.map(|column| (*column).to_owned()).collect::<Vec<_>>()];
+        let header = COLUMNS.into_iter().chain(REST).chain(UNCERTAINTY).chain(answer_columns());
+        let mut lines = vec![header.map(str::to_owned).collect::<Vec<_>>()];
         for row in self.shown() {
             for (model, value) in self.models.iter().zip(&row.values) {
                 let (number, reason) = match &value.value {
@@ -41,7 +42,8 @@ impl Summary {
                 let Uncertainty { stderr, ci95 } = value.uncertainty;
                 let (low, high) = ci95.unzip();
                 let known = [stderr, low, high].map(|known| known.map_or_else(String::new, |known| known.to_string()));
-                lines.push(head.chain(counts).chain([reason]).chain(known).collect());
+                let answers = answer_fields(value.answers.as_deref());
+                lines.push(head.chain(counts).chain([reason]).chain(known).chain(answers).collect());
             }
         }
         written(&lines).unwrap_or_else(|error| unreachable!("lines of text, each as long as the header: {error}"))
@@ -78,7 +80,11 @@ impl Summary {
         let mut reader = ReaderBuilder::new().from_reader(text.as_bytes());
         let known = COLUMNS.into_iter().chain(REST);
         let headers = reader.headers().ok()?;
-        if !headers.iter().eq(known.clone()) && !headers.iter().eq(known.chain(UNCERTAINTY)) {
+        let with_error = known.clone().chain(UNCERTAINTY);
+        if !headers.iter().eq(known)
+            && !headers.iter().eq(with_error.clone())
+            && !headers.iter().eq(with_error.chain(answer_columns()))
+        {
             return None;
         }
         let records: Vec<StringRecord> = reader.records().collect::<Result<_, _>>().ok()?;
@@ -110,11 +116,21 @@ fn value(record: &StringRecord) -> Option<TableValue> {
         "-" => Err(MissingReason::not_asked(reason)),
         _ => return None,
     };
-    let counts = Counts { scored: count(7)?, failed: count(8)?, cancelled, ..Counts::default() };
+    let fields: Vec<&str> = record.iter().skip(COLUMNS.len() + REST.len() + UNCERTAINTY.len()).collect();
+    let answers = read_answers(&fields)?.map(Box::new);
+    let (of_answers, unfinished) = answers.as_ref().map_or((0, 0), |figures| (figures.answers, figures.unfinished()));
+    let counts = Counts {
+        scored: count(7)?,
+        failed: count(8)?,
+        cancelled,
+        answers: of_answers,
+        unfinished,
+        ..Counts::default()
+    };
     let number = |at: usize| record.get(at).filter(|field| !field.is_empty()).map(str::parse::<f64>).transpose().ok();
     let (stderr, low, high) = (number(10)?, number(11)?, number(12)?);
     let uncertainty = Uncertainty { stderr, ci95: low.zip(high) };
-    Some(TableValue { value, expected: count(6)?, counts, uncertainty })
+    Some(TableValue { value, expected: count(6)?, counts, uncertainty, answers })
 }
 
 #[cfg(test)]
@@ -147,22 +163,25 @@ mod tests {
             Summary { models: Vec::new(), rows: Vec::new(), listed: None, remarks: Vec::new(), rates: Vec::new() };
         assert_eq!(Summary::from_long_csv(&none.long_csv()), Some(none));
         let cut = EXPECTED.trim_end().rsplit_once('\n').unwrap().0;
-        let older: String =
-            summary().long_csv().lines().map(|line| line.rsplitn(4, ',').last().unwrap().to_owned() + "\n").collect();
-        assert_eq!(Summary::from_long_csv(&older), Some(summary()), "as earlier versions wrote it: {older}");
+        // Without the columns of answers, and without those of the uncertainty.
+        for columns in [19, 22] {
+            let line = |line: &str| line.rsplitn(columns + 1, ',').last().unwrap().to_owned() + "\n";
+            let older: String = summary().long_csv().lines().map(line).collect();
+            assert_eq!(Summary::from_long_csv(&older), Some(summary()), "as earlier versions wrote it: {older}");
+        }
         for other in [&summary().csv(), "", cut, &EXPECTED.replace("withheld:", "lost:")] {
             assert_eq!(Summary::from_long_csv(other), None, "{other}");
         }
     }
 
-    const EXPECTED: &str = r#"dataset,version,metric,mode,model,value,expected,scored,failed,reason,stderr,low,high
-piqa,1cf9f0,accuracy,ppl,tiny,55.00000000000001,200,200,0,,,,
-piqa,1cf9f0,accuracy,ppl,"tiny, ""big"" | brother",93.5,200,198,2,,,,
-arc_easy,1cf9f0,accuracy,ll,tiny,20,40,30,1,,,,
-arc_easy,1cf9f0,accuracy,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed,,,
-arc_easy,1cf9f0,acc_norm,ll,tiny,33.333333333333336,40,30,1,,,,
-arc_easy,1cf9f0,acc_norm,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed,,,
-gsm8k,1cf9f0,accuracy,gen,tiny,,6,0,0,missing: not evaluated,,,
-gsm8k,1cf9f0,accuracy,gen,"tiny, ""big"" | brother",,6,0,6,withheld: 6 of 6 failed: no weights,,,
+    const EXPECTED: &str = r#"dataset,version,metric,mode,model,value,expected,scored,failed,reason,stderr,low,high,answers,forced,unfinished,thought_only,cut,empty,refused,looping,not_found,last_resort,outside,undecided,thinking_tokens_median,thinking_tokens_p95,answer_tokens_median,answer_tokens_p95,if_right,bound_low,bound_high
+piqa,1cf9f0,accuracy,ppl,tiny,55.00000000000001,200,200,0,,,,,,,,,,,,,,,,,,,,,,,
+piqa,1cf9f0,accuracy,ppl,"tiny, ""big"" | brother",93.5,200,198,2,,,,,,,,,,,,,,,,,,,,,,,
+arc_easy,1cf9f0,accuracy,ll,tiny,20,40,30,1,,,,,,,,,,,,,,,,,,,,,,,
+arc_easy,1cf9f0,accuracy,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed,,,,,,,,,,,,,,,,,,,,,,
+arc_easy,1cf9f0,acc_norm,ll,tiny,33.333333333333336,40,30,1,,,,,,,,,,,,,,,,,,,,,,,
+arc_easy,1cf9f0,acc_norm,ll,"tiny, ""big"" | brother",,40,0,40,withheld: no sample was scored: 40 of 40 failed,,,,,,,,,,,,,,,,,,,,,,
+gsm8k,1cf9f0,accuracy,gen,tiny,,6,0,0,missing: not evaluated,,,,,,,,,,,,,,,,,,,,,,
+gsm8k,1cf9f0,accuracy,gen,"tiny, ""big"" | brother",,6,0,6,withheld: 6 of 6 failed: no weights,,,,,,,,,,,,,,,,,,,,,,
 "#;
 }

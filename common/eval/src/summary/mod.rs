@@ -11,6 +11,7 @@ mod golden;
 mod grouped;
 mod listed;
 mod long;
+mod long_answers;
 mod markdown;
 mod metric_order;
 mod notes;

@@ -182,7 +182,7 @@ pub(super) mod tests {
     pub(in crate::summary) fn cell(values: &[(&str, f64)], scored: u64, failed: u64) -> TableCell {
         let metric = |&(name, value): &(&str, f64)| Metric { name: name.into(), value, stderr: None, ci95: None };
         let counts = Counts { scored, failed, ..Counts::default() };
-        TableCell::Evaluated(Metrics { values: values.iter().map(metric).collect(), counts, by_k: None })
+        TableCell::Evaluated(Metrics { values: values.iter().map(metric).collect(), counts, by_k: None, answers: None })
     }
 
     pub(in crate::summary) fn summary() -> Summary {

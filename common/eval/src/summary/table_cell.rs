@@ -52,6 +52,10 @@ impl TableCell {
                 .map_or_else(Uncertainty::default, |metric| Uncertainty { stderr: metric.stderr, ci95: metric.ci95 }),
             _ => Uncertainty::default(),
         };
-        TableValue { value, expected, counts: self.counts(), uncertainty }
+        let answers = match self {
+            Self::Evaluated(metrics) => metrics.answers.clone(),
+            _ => None,
+        };
+        TableValue { value, expected, counts: self.counts(), uncertainty, answers }
     }
 }

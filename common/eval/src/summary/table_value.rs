@@ -1,7 +1,7 @@
 //! One number of the table or why there is none, with the samples that it stands on.
 
 use super::notes::{MissingReason, Notes};
-use crate::evaluator::Counts;
+use crate::evaluator::{AnswerFigures, Counts};
 
 /// A number.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub(super) struct TableValue {
     pub(super) counts: Counts,
     /// Uncertainty of the number.
     pub(super) uncertainty: Uncertainty,
+    /// Figures of the answers that it is of.
+    pub(super) answers: Option<Box<AnswerFigures>>,
 }
 
 /// Standard error and interval of a number, in its unit.
@@ -29,7 +31,7 @@ impl TableValue {
     /// Returns the value of something that was not asked.
     pub(super) fn not_asked() -> Self {
         let value = Err(MissingReason::not_asked(String::new()));
-        Self { value, expected: 0, counts: Counts::default(), uncertainty: Uncertainty::default() }
+        Self { value, expected: 0, counts: Counts::default(), uncertainty: Uncertainty::default(), answers: None }
     }
 
     /// Returns whether there is a number.

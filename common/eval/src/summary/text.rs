@@ -48,7 +48,7 @@ mod tests {
         let counts = Counts { scored: 128, failed: 72, cancelled: 70, ..Counts::default() };
         let value = Metric { name: "accuracy".into(), value: 57.03125, stderr: None, ci95: None };
         let cells = [
-            (UnitId(0), TableCell::Evaluated(Metrics { values: vec![value], counts, by_k: None })),
+            (UnitId(0), TableCell::Evaluated(Metrics { values: vec![value], counts, by_k: None, answers: None })),
             (
                 UnitId(1),
                 TableCell::Failed {
