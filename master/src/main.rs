@@ -72,6 +72,7 @@ async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Some(Command::Leaderboard(arguments)) => compare::leaderboard(arguments),
         Some(Command::View(arguments)) => view_command::run(arguments, watch_signals()).await,
+        Some(Command::Why(arguments)) => compass_recorded::why::run(arguments),
         Some(Command::Viz(arguments)) => viz_command::run(arguments, without_flags),
         Some(Command::Token(arguments)) => token(arguments).await,
         Some(Command::Serve { config, status_file }) => {

@@ -16,7 +16,8 @@ use compass_diagnostic::Diagnostic;
 use compass_jobs::Failure;
 use compass_recorded::compare::{board_of, compared, read_run, step_pattern};
 use compass_recorded::runs::{self, failures};
-use compass_recorded::{Key, Mark, OpenedRun, RunLog, STEP, SampleQuery, Shelf};
+use compass_recorded::why::{WhyQuery, gather};
+use compass_recorded::{Filter, Key, OpenedRun, RunLog, STEP, SampleQuery, Shelf};
 use compass_run_folder::RunFolder;
 use compass_scoring::{ScoreError, latest_summary, latest_table_within};
 use compass_settings::Correction;
@@ -64,6 +65,8 @@ pub(super) fn router(pages: Arc<RunPages>) -> Router {
         .route("/runs/{run}/samples", get(samples))
         .route("/runs/{run}/samples.json", get(samples_json))
         .route("/runs/{run}/samples/{key}", get(sample))
+        .route("/runs/{run}/why", get(why))
+        .route("/runs/{run}/why.json", get(why_json))
         .route("/runs/{run}/failures", get(failed))
         .route("/runs/{run}/failures.json", get(failed_json))
         .route("/runs/{run}/logs", get(logs))
@@ -167,7 +170,7 @@ async fn one(State(pages): Shown, Path(run): Path<String>, Asked(narrowed): Aske
 /// Returns why a query is refused: its filter does not exist, which would show everything, or it continues from no sample,
 /// which would show the first page.
 fn why_refused(query: &SampleQuery) -> Option<String> {
-    let names = Mark::ALL.map(Mark::name);
+    let names: Vec<&str> = Filter::all().map(Filter::name).collect();
     if !query.filter.is_empty() && !names.contains(&query.filter.as_str()) {
         return Some(format!("there is no filter `{}`; there are {}\n", query.filter, names.join(", ")));
     }
@@ -207,6 +210,21 @@ async fn sample(State(pages): Shown, Path((run, key)): Path<(String, String)>) -
         Ok(None) => unknown(),
         Err(answer) => answer,
     }
+}
+
+/// Answers of each class on a page.
+const ANSWERS: usize = 10;
+
+fn all_answers() -> WhyQuery {
+    WhyQuery { number: ANSWERS, ..WhyQuery::default() }
+}
+
+async fn why(State(pages): Shown, Path(run): Path<String>) -> Response {
+    page(reading(&pages, run.clone(), move |opened| Ok(pages::why(&run, &gather(opened, &all_answers())?))).await)
+}
+
+async fn why_json(State(pages): Shown, Path(run): Path<String>) -> Response {
+    json(reading(&pages, run, |opened| gather(opened, &all_answers())).await)
 }
 
 async fn failed(State(pages): Shown, Path(run): Path<String>) -> Response {

@@ -8,7 +8,7 @@ use super::viewing::{ViewArguments, VizArguments};
 use super::watching::WatchArguments;
 use clap::{Args, Parser, Subcommand};
 use compass_recorded::arguments::filter;
-use compass_recorded::{CompareArguments, GateArguments, LeaderboardArguments, NameFilter};
+use compass_recorded::{CompareArguments, GateArguments, LeaderboardArguments, NameFilter, WhyArguments};
 use std::path::PathBuf;
 
 /// Evaluate language models: plan every prompt, lease the work to workers, count every sample once, print the table.
@@ -89,6 +89,8 @@ pub enum Command {
     },
     /// The table of a run as it was last written, or a part of it; it needs neither the configuration nor the store
     Viz(VizArguments),
+    /// Why a score is what it is: the answers of a run by what became of them, and some of each class
+    Why(WhyArguments),
     /// How two runs differ, question by question: intervals, tests, and which of the two is better where
     Compare(Box<CompareArguments>),
     /// Whether a candidate may replace a baseline, by the rules of a policy: go, no-go, or cannot tell

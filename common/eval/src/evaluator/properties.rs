@@ -266,6 +266,6 @@ fn the_canonical_bytes_are_those_of_every_build() {
     let digest = compass_types::ids::Digest::of(&all).to_string();
     assert_eq!(
         (EVAL_VERSION, digest.as_str()),
-        (4, "66b7060268e47a04188c2daecda1f8be1ecf9030b172b7e4bc7110260b8a622d")
+        (4, "63a15d8d3483fc4a2957797db379e23f3f4d961213914377457a1cb4ce9496a2")
     );
 }

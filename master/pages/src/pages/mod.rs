@@ -10,6 +10,7 @@ mod part;
 mod runs;
 mod samples;
 mod text;
+mod why;
 
 pub(super) use job::{Narrowed, job, job_parts};
 pub(super) use jobs::{jobs, jobs_parts};
@@ -18,3 +19,4 @@ pub(super) use logs::{log, logs};
 pub(super) use part::{Part, changed};
 pub(super) use runs::{report, run, runs};
 pub(super) use samples::{failures, sample, samples};
+pub(super) use why::why;

@@ -51,6 +51,7 @@ pub(crate) fn run(run: &OpenedRun, table: Option<&str>, others: &[String], narro
         p {
             a href={ "/runs/" (name) "/samples" } { "samples" } ", "
             a href={ "/runs/" (name) "/samples?filter=wrong" } { "wrong ones" } ", "
+            a href={ "/runs/" (name) "/why" } { "why" } ", "
             a href={ "/runs/" (name) "/failures" } { "failures" } ", "
             a href={ "/runs/" (name) "/logs" } { "logs" }
         }

@@ -3,7 +3,7 @@
 use super::layout::layout;
 use super::logs::log_path;
 use super::text::visible;
-use compass_recorded::{FailureClass, Found, Key, Mark, OpenedRun, SampleFacts, SampleQuery};
+use compass_recorded::{FailureClass, Filter, Found, Key, OpenedRun, SampleFacts, SampleQuery};
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ pub(crate) fn samples(run: &OpenedRun, query: &SampleQuery, found: &Found) -> Ma
         form method="get" action=(here) {
             (choice("model", "all models", &query.model, plan.models.iter().map(|model| model.abbr.as_str())))
             (choice("dataset", "all data sets", &query.dataset, plan.datasets.iter().map(|dataset| dataset.abbr.as_str())))
-            (choice("filter", "all samples", &query.filter, Mark::ALL.into_iter().map(Mark::name)))
+            (choice("filter", "all samples", &query.filter, Filter::all().map(Filter::name)))
             input name="q" type="search" value=(query.q) placeholder="text" aria-label="a text that question or answer has";
             button { "show" }
         }
@@ -76,7 +76,7 @@ pub(crate) fn sample(run: &str, facts: &SampleFacts) -> Markup {
     let body = html! {
         h1 { a href={ "/runs/" (run) } { (run) } ": " a href=(list) { (model) ", " (dataset) } ", sample " (facts.index) }
         p { (facts.marks.join(", ")) }
-        @if let Some(Value::Object(record)) = &facts.record { (texts(record)) (options(record)) (answers(facts, record)) }
+        @if let Some(Value::Object(record)) = &facts.record { (texts(record)) (options(record)) (thinking(record)) (answers(facts, record)) }
         table.wide { tbody {
             @if let Some(worker) = &facts.worker {
                 tr { th scope="row" { "worker" } td { (visible(worker)) (log_link(run, facts.log.as_deref())) } }
@@ -98,11 +98,12 @@ fn log_link(run: &str, log: Option<&str>) -> Markup {
 }
 
 const SHOTS: &str = "in-context examples";
+const THINKING: &str = "thinking";
 const PROMPTS: [&str; 3] = ["origin_prompt", "prompt", "testing input"];
 const ANSWERS: [&str; 2] = ["prediction", "gold"];
 
 fn is_shown_elsewhere(name: &str, value: &Value) -> bool {
-    name == SHOTS || PROMPTS.contains(&name) || ANSWERS.contains(&name) || is_option(name, value)
+    name == SHOTS || name == THINKING || PROMPTS.contains(&name) || ANSWERS.contains(&name) || is_option(name, value)
 }
 
 fn is_option(name: &str, value: &Value) -> bool {
@@ -183,6 +184,20 @@ fn options(record: &Map<String, Value>) -> Markup {
     }
 }
 
+/// Shows the thinking before each answer, folded.
+fn thinking(record: &Map<String, Value>) -> Markup {
+    let thoughts = match record.get(THINKING) {
+        Some(Value::Array(each)) => each.iter().map(as_text).collect(),
+        Some(Value::String(one)) => vec![one.clone()],
+        _ => Vec::new(),
+    };
+    html! {
+        @for thought in thoughts.iter().filter(|thought| !thought.is_empty()) {
+            details { summary { "thinking, " (thought.chars().count()) " characters" } pre { (visible(thought)) } }
+        }
+    }
+}
+
 /// Shows the model's answer, the answer extracted from it, and the gold answer.
 fn answers(facts: &SampleFacts, record: &Map<String, Value>) -> Markup {
     let text = |name: &str| record.get(name).filter(|value| !value.is_null()).map(as_text);
@@ -240,6 +255,20 @@ pub(crate) fn failures(run: &str, classes: &[FailureClass]) -> Markup {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn thinking_is_folded_and_shown_once() {
+        let record = json!({"prediction": "4", "thinking": "<think", "thinking_tokens": 2});
+        let Value::Object(record) = record else { panic!("it is a table") };
+        let shown = thinking(&record).into_string();
+        assert!(shown.contains("<details><summary>thinking, 6 characters</summary><pre>&lt;think</pre>"), "{shown}");
+        assert!(
+            is_shown_elsewhere("thinking", &record["thinking"]) && !is_shown_elsewhere("thinking_tokens", &json!(2))
+        );
+        let several = json!({"thinking": ["a", null, "b"]});
+        assert_eq!(thinking(several.as_object().unwrap()).into_string().matches("<details>").count(), 2);
+        assert_eq!(thinking(&Map::new()).into_string(), "");
+    }
 
     #[test]
     fn failures_lead_to_the_log_of_their_worker() {

@@ -14,3 +14,4 @@ pub use command::run;
 pub use gate_command::run as gate;
 pub use leaderboard_command::run as leaderboard;
 pub use leaderboard_command::{board_of, read_run, step_pattern};
+pub(crate) use reading::find_run;

@@ -1,6 +1,6 @@
-//! Properties of each sample at a glance: a byte each, so that a million samples are filtered in memory.
+//! Properties of each sample at a glance: four bytes each, so that a million samples are filtered in memory.
 
-use compass_eval::evaluator::judge;
+use compass_eval::evaluator::{AnswerClass, Classes, classes, judge};
 use compass_plan::{EvalSpec, Sample};
 use compass_types::result::{Finish, Outcome, SampleResult};
 use serde::{Deserialize, Serialize};
@@ -39,15 +39,39 @@ impl Mark {
     }
 }
 
-/// The marks of a sample.
+/// A mark, or a class of answers, by which samples are filtered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    Mark(Mark),
+    /// One of the sample's answers is of it.
+    Class(AnswerClass),
+}
+
+impl Filter {
+    /// All of them, in the order in which they are shown.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Mark::ALL.into_iter().map(Self::Mark).chain(AnswerClass::ALL.into_iter().map(Self::Class))
+    }
+
+    /// Returns its name for a reader, and in a query.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mark(mark) => mark.name(),
+            Self::Class(class) => class.name(),
+        }
+    }
+}
+
+/// The marks of a sample, and the classes of its answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks(u8);
+pub(super) struct Marks(u8, Classes);
 
 impl Marks {
     /// Scores a sample and keeps what it is. Of several answers one that is wrong makes it wrong.
     pub(super) fn of(sample: &Sample, result: Option<&SampleResult>, spec: &EvalSpec) -> Self {
-        let Some(result) = result else { return Self(Mark::Missing as u8) };
-        let mut marks = match judge(sample, result, spec) {
+        let Some(result) = result else { return Self(Mark::Missing as u8, Classes::default()) };
+        let judged = judge(sample, result, spec);
+        let mut marks = match &judged {
             Err(_) => Mark::Failed as u8,
             Ok(score) => {
                 let right = match score.correct.as_slice() {
@@ -58,14 +82,24 @@ impl Marks {
                 right | if score.tie { Mark::Tie as u8 } else { 0 }
             }
         };
-        let is_cut = match &result.outcome {
-            Outcome::Generated(answers) => answers.iter().any(|answer| answer.finish == Finish::Length),
-            _ => false,
+        let answers = match &result.outcome {
+            Outcome::Generated(answers) => answers.as_slice(),
+            _ => &[],
         };
+        let is_cut = answers.iter().any(|answer| answer.finish == Finish::Length);
+        let classes = classes(answers, spec, judged.as_ref().ok()).into_iter().fold(Classes::default(), Classes::with);
         if is_cut || result.fit.truncated_from > 0 {
             marks |= Mark::Truncated as u8;
         }
-        Self(marks)
+        Self(marks, classes)
+    }
+
+    /// Returns whether a filter takes the sample.
+    pub(super) fn passes(self, filter: Filter) -> bool {
+        match filter {
+            Filter::Mark(mark) => self.has(mark),
+            Filter::Class(class) => self.1.has(class),
+        }
     }
 
     pub(super) fn has(self, mark: Mark) -> bool {
@@ -74,6 +108,6 @@ impl Marks {
 
     /// Their names.
     pub(super) fn names(self) -> Vec<&'static str> {
-        Mark::ALL.into_iter().filter(|mark| self.has(*mark)).map(Mark::name).collect()
+        Filter::all().filter(|filter| self.passes(*filter)).map(Filter::name).collect()
     }
 }

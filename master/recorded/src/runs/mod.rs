@@ -11,7 +11,7 @@ pub mod shelf;
 pub use failures::{FailureClass, failures};
 pub use key::Key;
 pub use logs::{LogTail, RunLog, logs, tail};
-pub use marks::Mark;
+pub use marks::{Filter, Mark};
 pub use opened::{OpenedRun, SampleFacts};
 pub use query::{Found, SampleQuery, SampleRow, answer};
 pub use shelf::{Listed, Shelf};

@@ -1,7 +1,7 @@
 //! Selection of the samples of a run that are shown: filtered, and a page at a time, from the last sample of the page before.
 
 use super::key::Key;
-use super::marks::{Mark, Marks};
+use super::marks::{Filter, Marks};
 use super::opened::OpenedRun;
 use compass_compare::question_text;
 use compass_eval::evaluator::judge;
@@ -28,7 +28,7 @@ pub struct SampleQuery {
     /// Abbr of a model or data set; empty for all.
     pub model: String,
     pub dataset: String,
-    /// Name of a mark; empty for all.
+    /// Name of a [`Filter`]; empty for all.
     pub filter: String,
     /// A text that question, answer or gold answer has, in upper or lower case.
     pub q: String,
@@ -57,8 +57,8 @@ pub struct Found {
 }
 
 impl SampleQuery {
-    fn mark(&self) -> Option<Mark> {
-        Mark::ALL.into_iter().find(|mark| mark.name() == self.filter)
+    fn asked(&self) -> Option<Filter> {
+        Filter::all().find(|filter| filter.name() == self.filter)
     }
 
     fn takes_unit(&self, unit: &Unit<'_>) -> bool {
@@ -82,10 +82,11 @@ impl SampleQuery {
                 _ => 0,
             };
             // Every sample of the unit is scored if the query filters them; otherwise only the samples that are shown.
-            let filter = self.mark().map(|mark| run.marks(unit).map(|marks| (mark, marks))).transpose()?;
+            let filter = self.asked().map(|asked| run.marks(unit).map(|marks| (asked, marks))).transpose()?;
             let takes = |index: u32| {
-                let has =
-                    |(mark, marks): &(Mark, Arc<Vec<Marks>>)| marks.get(index as usize).is_some_and(|it| it.has(*mark));
+                let has = |(asked, marks): &(Filter, Arc<Vec<Marks>>)| {
+                    marks.get(index as usize).is_some_and(|it| it.passes(*asked))
+                };
                 index >= from && filter.as_ref().is_none_or(has)
             };
             for part in &unit.dataset.parts {
