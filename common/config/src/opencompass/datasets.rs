@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Keys of an entry that are not the loader's.
-const OWN: &[&str] = &["abbr", "type", "reader_cfg", "infer_cfg", "eval_cfg", "n", "k", "mode"];
+const OWN: &[&str] = &["abbr", "type", "reader_cfg", "infer_cfg", "eval_cfg", "n", "k", "reading", "mode"];
 /// Keys of a data set that is written as TOML has it: of a preset.
 const NATIVE: &[&str] = &["test", "train"];
 

@@ -10,6 +10,7 @@ use crate::read::decoding::GENERATION_KWARGS;
 use crate::read::evaluation::eval_cfg::EVAL_CFG;
 use crate::read::evaluation::evaluator::EVALUATOR;
 use crate::read::evaluation::filter::PIPELINE;
+use crate::read::evaluation::reading::READING;
 use crate::read::import::IMPORT;
 use crate::read::master::addresses::MASTER;
 use crate::read::master::http::HTTP_TLS;
@@ -37,7 +38,7 @@ use crate::read::templates::template::{LINE, ROUNDS};
 use crate::read::top::TOP;
 
 /// Every table.
-pub(crate) static TABLES: [&TableKeys; 46] = [
+pub(crate) static TABLES: [&TableKeys; 47] = [
     &TOP,
     &IMPORT,
     &MASTER,
@@ -58,6 +59,7 @@ pub(crate) static TABLES: [&TableKeys; 46] = [
     &META_MESSAGE,
     &DATASET,
     &READER_CFG,
+    &READING,
     &SPLIT,
     &COLUMN,
     &SPAN,

@@ -53,6 +53,7 @@ fn file(name: &str, line: &str) -> String {
         "template.line" => template(format!("{{ round = [{{ {line} }}] }}")),
         "template.messages" => template(format!("{{ messages = [{{ role = \"user\", content = \"x\" }}], {line} }}")),
         "template.message" => template(format!("{{ messages = [{{ {line} }}] }}")),
+        "reading" => format!("{MODEL}{DATASET}reading = {{ {line} }}\n"),
         "infer" | "eval" | "notify" | "summarizer" => format!("{MODEL}{DATASET}[{name}]\n{line}\n"),
         "partitioner" | "runner" => format!("{MODEL}{DATASET}[infer]\n{name} = {{ {line} }}\n"),
         "aliyun_cfg" => format!(

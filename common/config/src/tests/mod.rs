@@ -26,6 +26,7 @@ mod preset_goldens;
 mod preset_twice;
 mod presets;
 mod programs;
+mod reading;
 mod remote;
 mod rendered;
 mod rounds;

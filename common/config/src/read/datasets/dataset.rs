@@ -9,13 +9,14 @@ use crate::read::datasets::inferencer::INFERENCER;
 use crate::read::evaluation::eval_cfg::{self, EVAL_CFG};
 use crate::read::evaluation::fit;
 use crate::read::evaluation::parameters::several_k;
+use crate::read::evaluation::reading::{self, READING};
 use crate::read::fields::{Fields, text};
 use crate::read::splits::split::{self, SPLIT};
 use crate::report::check::Check;
 use crate::syntax::source::Span;
 use crate::syntax::tree::{Node, Value};
 use compass_plan::InferSpec;
-use compass_plan::evaluation::EvaluatorSpec;
+use compass_plan::evaluation::{EvaluatorSpec, Reading};
 use compass_plan::retriever::RetrieverKind;
 use compass_settings::DatasetConfig;
 use compass_types::range::RangeSpec;
@@ -57,6 +58,14 @@ pub(crate) static DATASET: TableKeys = TableKeys {
         )
         .takes("number or array")
         .default("1"),
+        key(
+            "reading",
+            Kind::Either(&[Kind::Choice(|| reading::PLACES.words()), Kind::Boolean, Kind::Table(&READING)]),
+            "the [second reading](answers.md#the-second-reading) of generated answers: `first` makes it the first metric, `false` leaves it \
+             out, a table says the kind of the answers",
+        )
+        .takes("`\"first\"`, `false` or table")
+        .default("beside the metrics, where the kind is known"),
         key(
             "for_each",
             Kind::MapOf(&Kind::Texts),
@@ -113,6 +122,8 @@ pub(crate) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     let eval = section(check, &mut fields, "eval_cfg", &EVAL_CFG, "{ evaluator = \"acc\" }")
         .and_then(|fields| eval_cfg::read(check, fields));
     let repeats = repeats(check, &mut fields);
+    let reading_node = fields.get("reading");
+    let reading = reading_node.map_or(Some(Reading::Auto), |node| reading::read(check, node));
     let version = version::read(check, &mut fields);
     let limit = fields.u32(check, "limit");
     // Already written out.
@@ -192,6 +203,10 @@ pub(crate) fn read(check: &mut Check, mut fields: Fields<'_>, data_dir: Option<&
     }
     if let Some(node) = eval_node {
         fit::check(check, node, &infer.infer, &infer.prompt, &eval);
+    }
+    eval.reading = reading?;
+    if let Some(node) = reading_node {
+        reading::check_fit(check, node, &infer.infer, &eval);
     }
     eval.accuracy_alone = infer.infer == InferSpec::MeanLoglikelihood && eval.evaluator == EvaluatorSpec::Acc;
     infer.prompt.unconditional = eval.evaluator.needs_unconditional();

@@ -7,3 +7,4 @@ pub(crate) mod fit;
 pub(crate) mod names;
 pub(crate) mod parameters;
 pub(crate) mod postprocessor;
+pub(crate) mod reading;
