@@ -53,10 +53,15 @@ pub(super) struct SampleNotes {
     judged: [Listed; JUDGED.len()],
     /// Lines on answers whose thinking did not end, one for each result that has a share of them worth a word.
     unfinished: Vec<String>,
+    /// Lines on second readings, one for each result of which enough verdicts differ.
+    readings: Vec<String>,
 }
 
 /// Least share of unfinished answers that is said, in percent.
 const LEAST_UNFINISHED: f64 = 1.0;
+/// Least share of verdicts that differ when answers are read a second time, in percent, and least number of them.
+const LEAST_DIFFERENT: f64 = 1.0;
+const FEWEST_DIFFERENT: u64 = 2;
 
 impl SampleNotes {
     /// Takes note of what the document of a result says.
@@ -67,6 +72,7 @@ impl SampleNotes {
             listed.extend(indices.map(|indices| (name.to_owned(), indices.clone())));
         }
         self.unfinished.extend(unfinished(name, document));
+        self.readings.extend(reading(name, document));
     }
 
     /// A note for each way in which prompts did not fit.
@@ -77,10 +83,35 @@ impl SampleNotes {
     /// A line below the table for each kind of score that a reader would not expect.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let judged = JUDGED.iter().zip(&self.judged).filter_map(|(happening, listed)| said(listed, happening));
-        let (named, more) = self.unfinished.split_at(self.unfinished.len().min(NAMED));
-        let more = (!more.is_empty()).then(|| format!("{} more results have unfinished answers", more.len()));
-        judged.chain(named.iter().cloned()).chain(more)
+        let unfinished = first_lines(&self.unfinished, "have unfinished answers");
+        let readings = first_lines(&self.readings, "have verdicts that differ as `answer` reads");
+        judged.chain(unfinished).chain(readings)
     }
+}
+
+/// The first lines, and how many more results have what they say.
+fn first_lines(lines: &[String], what: &str) -> impl Iterator<Item = String> {
+    let (named, more) = lines.split_at(lines.len().min(NAMED));
+    let more = (!more.is_empty()).then(|| format!("{} more results {what}", more.len()));
+    named.iter().cloned().chain(more)
+}
+
+/// Returns a line on the second reading of a result, where at least [`LEAST_DIFFERENT`] percent of its verdicts differ.
+fn reading(name: &str, document: &Map<String, Value>) -> Option<String> {
+    let reading = document.get("reading")?;
+    let count = |pointer: &str| reading.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+    let (verdicts, up, down) = (count("/verdicts"), count("/differs/up"), count("/differs/down"));
+    if up + down < FEWEST_DIFFERENT || ((up + down) as f64) < verdicts as f64 * LEAST_DIFFERENT / 100.0 {
+        return None;
+    }
+    let accuracy = reading.get("accuracy").and_then(Value::as_f64)?;
+    Some(format!(
+        "{name}: {accuracy:.2} as `answer` reads: {} of {} verdicts differ ({} up, {} down)",
+        grouped(up + down),
+        grouped(verdicts),
+        grouped(up),
+        grouped(down)
+    ))
 }
 
 /// Returns a line on the answers of a result whose thinking did not end, from its share of [`LEAST_UNFINISHED`] on.
@@ -162,6 +193,25 @@ mod tests {
             ]
         );
         assert_eq!(said(&notes), [""; 0]);
+    }
+
+    #[test]
+    fn second_readings_are_said_where_enough_verdicts_differ() {
+        let mut notes = SampleNotes::default();
+        let reading = |up: u64, down: u64, verdicts: u64| json!({"reading": {"accuracy": 59.595959, "verdicts": verdicts, "differs": {"up": up, "down": down}}});
+        add(&mut notes, "m/gpqa", reading(18, 0, 198));
+        add(&mut notes, "m/share", reading(10, 9, 2000));
+        add(&mut notes, "m/number", reading(1, 0, 10));
+        add(&mut notes, "m/none", json!({}));
+        let line = "m/gpqa: 59.60 as `answer` reads: 18 of 198 verdicts differ (18 up, 0 down)";
+        assert_eq!(notes.remarks().collect::<Vec<_>>(), [line]);
+        add(&mut notes, "m/enough", reading(1, 1, 200));
+        (0..9).for_each(|at| add(&mut notes, &format!("m/{at}"), reading(2, 0, 2)));
+        let remarks: Vec<String> = notes.remarks().collect();
+        assert_eq!(
+            (remarks.len(), remarks.last().unwrap().as_str()),
+            (7, "5 more results have verdicts that differ as `answer` reads")
+        );
     }
 
     fn said(notes: &SampleNotes) -> Vec<String> {
