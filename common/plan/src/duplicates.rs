@@ -5,7 +5,7 @@
 //! play no part, but that programs are decoded in their own way. Where tokens are drawn, every sample has draws of its own and
 //! none is a duplicate.
 
-use super::{InferSpec, ModelPlan, Plan};
+use super::{InferSpec, ModelPlan, Plan, Unit};
 use compass_types::ids::{Digest, UnitId};
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,13 @@ impl DuplicateGroups {
                 (group.len() > 1).then_some(group)
             })
         })
+    }
+}
+
+impl Unit<'_> {
+    /// Returns whether tokens are drawn: the answers of a sample hang on its index then.
+    pub fn draws(&self) -> bool {
+        draws(&self.dataset.infer, self.model)
     }
 }
 

@@ -120,12 +120,14 @@ pub struct Request<'a> {
     pub shots: Vec<&'a Shot>,
     /// `None` for a sample of a plan.
     pub caller: Option<Arc<Caller>>,
+    /// Number of its first answers that were drawn before: only the others are asked for.
+    pub drawn: u32,
 }
 
 impl<'a> Request<'a> {
     /// A sample of a plan.
     pub fn new(sample: &'a Sample, shots: Vec<&'a Shot>) -> Self {
-        Self { sample, shots, caller: None }
+        Self { sample, shots, caller: None, drawn: 0 }
     }
 
     /// A prompt of the sample as the batch's model reads it, with the first `kept` shots in place.

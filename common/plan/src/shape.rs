@@ -2,7 +2,7 @@
 //!
 //! This check says nothing of whether the numbers are right; a result without this form is no result, whichever worker sends it.
 
-use super::{Body, ChatMode, InferSpec, ModelKind, Unit};
+use super::{Body, ChatMode, GenSpec, InferSpec, ModelKind, Unit};
 use compass_types::result::{Outcome, PplScore};
 
 /// Role of the turns of a conversation that the model answers.
@@ -140,14 +140,7 @@ impl Unit<'_> {
         let infer = &self.dataset.infer;
         let kind = Kind::asked(infer);
         let runs = match infer {
-            // Answers to one prompt are a matter of the model too; the echo engine knows the data set's wish alone.
-            InferSpec::Gen(spec) => {
-                let decoding = match self.model.kind {
-                    ModelKind::Echo => spec.decoding.clone(),
-                    _ => spec.decoding.over(&self.model.decoding),
-                };
-                vec![(self.dataset.samples, decoding.sequences())]
-            }
+            InferSpec::Gen(spec) => vec![(self.dataset.samples, self.sequences(spec))],
             _ => {
                 let mut end = 0;
                 let ends = self.dataset.entries.iter().map(|&(samples, entries)| {
@@ -160,6 +153,22 @@ impl Unit<'_> {
         // The echo engine scores no normalizer.
         let normalized = matches!(infer, InferSpec::PplNormalized { .. }) && self.model.kind != ModelKind::Echo;
         ResultShape { kind, normalized, runs }
+    }
+
+    /// Returns the number of answers to each prompt; `None` where a sample is no prompt to be answered.
+    pub fn answers(&self) -> Option<u32> {
+        match &self.dataset.infer {
+            InferSpec::Gen(spec) => Some(self.sequences(spec)),
+            _ => None,
+        }
+    }
+
+    /// Answers to one prompt are a matter of the model too; the echo engine knows the data set's wish alone.
+    fn sequences(&self, spec: &GenSpec) -> u32 {
+        match self.model.kind {
+            ModelKind::Echo => spec.decoding.sequences(),
+            _ => spec.decoding.over(&self.model.decoding).sequences(),
+        }
     }
 }
 

@@ -427,6 +427,16 @@ impl EvalSpec {
 }
 
 impl InferSpec {
+    /// Returns the request for one answer: an answer does not depend on the number of answers that are asked for beside it.
+    #[must_use]
+    pub fn asked_once(&self) -> Self {
+        let mut infer = self.clone();
+        if let Self::Gen(generation) = &mut infer {
+            generation.decoding.num_return_sequences = None;
+        }
+        infer
+    }
+
     /// Returns whether texts are scored, not continued.
     pub fn scores(&self) -> bool {
         !matches!(self, Self::Gen(_) | Self::Chat { .. } | Self::Execute)

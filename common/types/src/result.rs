@@ -16,6 +16,42 @@ pub struct SampleResult {
 }
 
 impl SampleResult {
+    /// Returns the answers to the prompt; none of a result of another kind.
+    pub fn answers(&self) -> &[Generation] {
+        match &self.outcome {
+            Outcome::Generated(answers) => answers,
+            _ => &[],
+        }
+    }
+
+    /// Keeps the first `count` answers; `asks_each` as for [`Self::after`].
+    #[must_use]
+    pub fn first_answers(mut self, count: usize, asks_each: bool) -> Self {
+        if let Outcome::Generated(answers) = &mut self.outcome
+            && count < answers.len()
+        {
+            if asks_each {
+                let tokens = u64::from(self.fit.tokens) * count as u64 / answers.len() as u64;
+                self.fit.tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+            }
+            answers.truncate(count);
+        }
+        self
+    }
+
+    /// Returns the answers that were `drawn` before, and these after them. `asks_each` is set where each answer is a request of its own,
+    /// which reads the prompt again. A result of another kind stays as it is.
+    #[must_use]
+    pub fn after(mut self, drawn: &Self, asks_each: bool) -> Self {
+        if let Outcome::Generated(answers) = &mut self.outcome {
+            answers.splice(0..0, drawn.answers().iter().cloned());
+            if asks_each {
+                self.fit.tokens = self.fit.tokens.saturating_add(drawn.fit.tokens);
+            }
+        }
+        self
+    }
+
     /// Returns the number of tokens that were generated for the sample, in answers and in the thinking before them.
     pub fn generated_tokens(&self) -> u64 {
         match &self.outcome {
@@ -233,5 +269,34 @@ impl ExecutionClass {
             Self::WrongAnswer => "wrong_answer",
             Self::Failed | Self::Memory | Self::Output | Self::Killed => "failed",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(texts: &[&str], tokens: u32) -> SampleResult {
+        let answers = texts.iter().map(|text| Generation::new(*text, 1, Finish::Eos)).collect();
+        let fit = PromptFit { tokens, ..PromptFit::default() };
+        SampleResult { index: 4, fit, outcome: Outcome::Generated(answers) }
+    }
+
+    #[test]
+    fn parts_of_the_answers_make_the_whole() {
+        let engine = result(&["a", "b", "c"], 7);
+        assert_eq!(result(&["c"], 7).after(&engine.clone().first_answers(2, false), false), engine);
+        let endpoint = result(&["a", "b", "c"], 21);
+        let first = endpoint.clone().first_answers(2, true);
+        assert_eq!((first.answers().len(), first.fit.tokens), (2, 14));
+        assert_eq!(result(&["c"], 7).after(&first, true), endpoint);
+        assert_eq!(engine.clone().first_answers(3, true), engine);
+    }
+
+    #[test]
+    fn a_failure_gets_no_answers() {
+        let failed = SampleResult { outcome: Outcome::Failed { reason: "why".into() }, ..result(&[], 0) };
+        assert_eq!(failed.clone().after(&result(&["a"], 7), true), failed);
+        assert_eq!(failed.clone().first_answers(0, true), failed);
     }
 }

@@ -101,18 +101,10 @@ fn render_dataset(dataset: &DatasetConfig, parts: &mut PlanFiles) -> Result<Plan
 
 /// The version of a data set, as its table shows it.
 fn version_of(dataset: &DatasetConfig) -> Result<String, EncodeError> {
-    let config = encode::json("its prompts", &(&dataset.prompt, asked_once(&dataset.infer), &dataset.retriever))?;
+    // The number of runs is no part of it, as in OpenCompass.
+    let config = encode::json("its prompts", &(&dataset.prompt, dataset.infer.asked_once(), &dataset.retriever))?;
     let of_prompts = || Digest::of(&config).to_string().chars().take(6).collect();
     Ok(dataset.version.clone().unwrap_or_else(of_prompts))
-}
-
-/// Returns the content that the version is the digest of: how often everything is asked is not part of it, as in OpenCompass.
-fn asked_once(infer: &InferSpec) -> InferSpec {
-    let mut infer = infer.clone();
-    if let InferSpec::Gen(generation) = &mut infer {
-        generation.decoding.num_return_sequences = None;
-    }
-    infer
 }
 
 /// A data set of the plan while its samples come.
@@ -276,7 +268,7 @@ mod tests {
     fn a_version_does_not_depend_on_the_number_of_runs() {
         let runs = |num_return_sequences, seed| {
             let decoding = Decoding { num_return_sequences, seed, ..Decoding::default() };
-            asked_once(&InferSpec::Gen(GenSpec { decoding, ..GenSpec::default() }))
+            InferSpec::Gen(GenSpec { decoding, ..GenSpec::default() }).asked_once()
         };
         assert_eq!(runs(Some(3), None), runs(None, None));
         assert_ne!(runs(Some(3), Some(1)), runs(None, None));
