@@ -19,6 +19,7 @@ impl std::fmt::Debug for v1::EnrolRequest {
 
 mod convert;
 pub mod delimited;
+mod drawn;
 pub mod session;
 mod spill;
 mod version;
@@ -27,6 +28,7 @@ pub use convert::{
     FailureMark, IndexMark, ParseError, digest_from_wire, encoded_under, grant_from_wire, intervals_from_wire,
     intervals_to_wire,
 };
+pub use drawn::{drawn_from_wire, drawn_to_wire};
 pub use spill::{Envelope, MAX_SPILLED_BYTES, SPILL_BYTES, Spill, spill, unspill};
 pub use version::{OLDEST_PROTOCOL, PROTOCOL_OF_NO_ROOM, PROTOCOL_VERSION, Protocols};
 

@@ -74,7 +74,7 @@ impl EchoEngine {
             Body::Gen { prompt } => {
                 let sequences = spec.infer.generation().map_or(1, |spec| spec.decoding.sequences());
                 let prompt = read(render(prompt));
-                let answers = (0..sequences).map(|at| generation(&prompt, at)).collect();
+                let answers = (request.drawn..sequences).map(|at| generation(&prompt, at)).collect();
                 Outcome::Generated(answers)
             }
             Body::Clp { prompt, choices } => {

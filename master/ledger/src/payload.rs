@@ -27,6 +27,11 @@ impl LedgerEntry {
         self.is_result().then(|| FailureMark::decode(self.payload.as_slice()).ok()).flatten()
     }
 
+    /// Returns the first answers of a sample that asks for more; `None` as for [`Self::result`].
+    pub fn drawn(&self) -> Option<SampleResult> {
+        (self.kind() == Kind::Drawn).then(|| parse_result(&self.payload)).flatten()
+    }
+
     /// Returns a worker's report of a shard; `None` for entries of other kinds and for damaged ones.
     pub fn report(&self) -> Option<v1::ShardReport> {
         (self.kind() == Kind::Report).then(|| v1::ShardReport::decode(self.payload.as_slice()).ok()).flatten()
@@ -53,9 +58,12 @@ mod tests {
         let payload = v1::SampleResult::from(&result).encode_to_vec();
         for kind in [Kind::Sample, Kind::Divergence] {
             let entry = entry(kind, payload.clone());
+            assert_eq!(entry.drawn(), None);
             let mark = FailureMark { index: 7, failed: Some("too long".into()), engine_failed: false };
             assert_eq!((entry.result(), entry.mark(), entry.report()), (Some(result.clone()), Some(mark), None));
         }
+        let drawn = entry(Kind::Drawn, payload.clone());
+        assert_eq!((drawn.result(), drawn.mark(), drawn.drawn()), (None, None, Some(result)));
         let report = v1::ShardReport { unit: 3, scored: 9, ..Default::default() };
         let entry = entry(Kind::Report, report.encode_to_vec());
         assert_eq!((entry.result(), entry.mark(), entry.report()), (None, None, Some(report)));
@@ -66,9 +74,10 @@ mod tests {
         let senseless = v1::SampleResult { index: 7, ..Default::default() }.encode_to_vec();
         let held = entry(Kind::Sample, senseless);
         assert_eq!((held.result(), held.mark().map(|mark| mark.index)), (None, Some(7)));
-        for kind in [Kind::Sample, Kind::Divergence, Kind::Report] {
+        for kind in [Kind::Sample, Kind::Divergence, Kind::Report, Kind::Drawn] {
             let damaged = entry(kind, b"\xff".to_vec());
             assert_eq!((damaged.result(), damaged.mark(), damaged.report()), (None, None, None));
+            assert_eq!(damaged.drawn(), None);
         }
     }
 }

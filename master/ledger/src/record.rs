@@ -28,6 +28,9 @@ pub enum Kind {
     /// Samples of a unit that failed and are run again: nothing that earlier segments hold of them counts any more. The payload is
     /// their intervals as JSON. A segment begins with these.
     Reopened = 7,
+    /// First answers of a sample that asks for more of them, drawn by an earlier run: no result. Its payload is as that of a sample, whose
+    /// result holds these answers too. The segment of what was taken over has them.
+    Drawn = 8,
 }
 
 /// One entry.

@@ -16,6 +16,7 @@ mod rights;
 mod server;
 mod session;
 mod spills;
+mod unit_terms;
 mod uploads;
 mod worker_router;
 
@@ -28,6 +29,7 @@ pub use peer::{AuthInterceptor, Peer, PeerIdentity};
 pub use proof::{Claim, JobKey, KeyError};
 pub use refusals::Refusals;
 pub use server::{ServeError, WorkerService, bounded_server, serve};
-pub use session::{Output, PoolTerms, Rejection, RunParameters, Session, UnitTerms, refusal};
+pub use session::{Output, PoolTerms, Rejection, RunParameters, Session, refusal};
+pub use unit_terms::UnitTerms;
 pub use uploads::{UploadError, Uploader, Uploads};
 pub use worker_router::{Answer, WorkerRouter};

@@ -2,7 +2,8 @@
 
 use super::proof::{Claim, JobKey};
 use super::rights::Rights;
-use compass_plan::{Plan, ResultShape, Unit};
+use super::unit_terms::UnitTerms;
+use compass_plan::Plan;
 use compass_proto::session::{Arrival, ReceiveWindow, SendWindow, Seq};
 use compass_proto::{MAX_REJECTIONS, PROTOCOL_VERSION, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
 use compass_scheduler::{ConnectionId, HeldGrant, KeptGrant, Message};
@@ -29,22 +30,10 @@ pub struct RunParameters {
     pub units: BTreeMap<UnitId, UnitTerms>,
 }
 
-/// Known facts of a unit.
-#[derive(Clone, Debug)]
-pub struct UnitTerms {
-    /// Name by which a person calls it.
-    pub name: String,
-    /// Shape of its results.
-    pub shape: ResultShape,
-    /// Samples of which an engine died before.
-    pub suspects: IntervalSet,
-}
-
 impl RunParameters {
     /// The units of a plan.
     pub fn units_of(plan: &Plan) -> BTreeMap<UnitId, UnitTerms> {
-        let terms = |unit: Unit<'_>| UnitTerms { name: unit.name(), shape: unit.shape(), suspects: IntervalSet::new() };
-        plan.units().map(|unit| (unit.id, terms(unit))).collect()
+        plan.units().map(|unit| (unit.id, UnitTerms::new(&unit))).collect()
     }
 
     /// Returns the name by which a person calls a unit; its number where the plan does not have the unit.
@@ -396,11 +385,6 @@ fn grant_of(grant: &v1::Grant) -> GrantId {
     grant.id.unwrap_or_default().into()
 }
 
-/// Returns the samples of a grant of which an engine died before.
-fn suspects(unit: &UnitTerms, samples: &IntervalSet) -> Vec<v1::Interval> {
-    intervals_to_wire(&samples.minus(&samples.minus(&unit.suspects)))
-}
-
 fn body_of(message: &Message, terms: &RunParameters) -> Option<Body> {
     Some(match message {
         Message::Grant { grant, unit, samples, slots } => Body::Grant(v1::Grant {
@@ -410,7 +394,8 @@ fn body_of(message: &Message, terms: &RunParameters) -> Option<Body> {
             samples: intervals_to_wire(samples),
             plan: terms.plan.0.to_vec(),
             proof: Vec::new(),
-            suspects: terms.units.get(unit).map(|known| suspects(known, samples)).unwrap_or_default(),
+            suspects: terms.units.get(unit).map(|known| known.suspects(samples)).unwrap_or_default(),
+            drawn: terms.units.get(unit).map(|known| known.drawn(samples)).unwrap_or_default(),
         }),
         Message::Revoke { grant, samples, reason, only_unbegun } => Body::Revoke(v1::Revoke {
             grant: Some((*grant).into()),

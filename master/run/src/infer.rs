@@ -290,7 +290,7 @@ async fn open(
     }
     TornEnd::damage(&summary.torn).for_each(|what| report(Diagnostic::warning(what)));
     let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
-    let Inherited { opening, facts, board, pins, costs, failed, reopened, suspects, unreported } =
+    let Inherited { opening, facts, board, pins, costs, failed, reopened, suspects, drawn, unreported } =
         fold.end(summary, now);
     let shown = block_in_place(|| show_kept((folder, plan), (&ledger, &lengths), &unreported, &board));
     shown.unwrap_or_else(|error| tracing::debug!(%error, "live scores are without what was kept"));
@@ -376,6 +376,11 @@ async fn open(
     for (unit, samples) in suspects {
         if let Some(unit) = units.get_mut(&unit) {
             unit.suspects = samples;
+        }
+    }
+    for (unit, answers) in drawn {
+        if let Some(unit) = units.get_mut(&unit) {
+            unit.drawn = answers;
         }
     }
     let terms = RunParameters {

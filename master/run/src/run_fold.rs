@@ -12,6 +12,7 @@ use compass_proto::intervals_from_wire;
 use compass_scheduler::DeviceType;
 use compass_types::ids::{ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
+use compass_types::result::SampleResult;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Leaders count from 1: what is of none was imported.
@@ -37,6 +38,8 @@ pub(super) struct RunFold<'p> {
     forgiven: BTreeMap<UnitId, u64>,
     /// Samples of which a worker has reported a score.
     reported: BTreeMap<UnitId, Vec<(u32, u32)>>,
+    /// First answers of samples that ask for more, by unit.
+    drawn: BTreeMap<UnitId, BTreeMap<u32, SampleResult>>,
     /// Recorded samples of workers that report no more.
     settled: BTreeMap<UnitId, Vec<u32>>,
     /// The group of each sample whose request others repeat, and the groups of which a result was counted.
@@ -57,6 +60,8 @@ pub(super) struct Inherited {
     pub(super) reopened: Reopened,
     /// Samples of which an engine died before, and that have no result.
     pub suspects: BTreeMap<UnitId, IntervalSet>,
+    /// First answers of samples that ask for more, drawn by an earlier run.
+    pub drawn: BTreeMap<UnitId, BTreeMap<u32, SampleResult>>,
     /// Samples that are recorded, and that no worker will report.
     pub(super) unreported: BTreeMap<UnitId, IntervalSet>,
 }
@@ -85,6 +90,7 @@ impl<'p> RunFold<'p> {
             reopened: BTreeMap::new(),
             forgiven: BTreeMap::new(),
             reported: BTreeMap::new(),
+            drawn: BTreeMap::new(),
             settled: BTreeMap::new(),
             groups: groups.collect(),
             counted: BTreeSet::new(),
@@ -112,6 +118,11 @@ impl<'p> RunFold<'p> {
                     let samples = intervals_from_wire(&report.samples);
                     self.reported.entry(unit).or_default().extend_from_slice(samples.pairs());
                     self.board.report(&report);
+                }
+            }
+            Kind::Drawn => {
+                if let Some(drawn) = entry.drawn() {
+                    self.drawn.entry(unit).or_default().insert(drawn.index, drawn);
                 }
             }
             Kind::Reopened => {
@@ -201,6 +212,7 @@ impl<'p> RunFold<'p> {
             failed: self.failed,
             reopened,
             suspects,
+            drawn: self.drawn,
             unreported: without_report,
         }
     }
@@ -216,7 +228,7 @@ mod tests {
     use compass_scheduler::Progress;
     use compass_store::Keys;
     use compass_types::ids::{Digest, Epoch};
-    use compass_types::result::{Outcome, SampleResult};
+    use compass_types::result::{Finish, Generation, Outcome};
     use prost::Message as _;
     use std::sync::Arc;
     use std::time::Duration;
@@ -342,6 +354,26 @@ mod tests {
         let summary = LedgerSummary { reopened: again.clone(), ..LedgerSummary::default() };
         let inherited = fold.end(summary, String::new());
         assert_eq!((inherited.reopened.0.len(), inherited.suspects), (0, again));
+    }
+
+    #[test]
+    fn answers_that_were_drawn_before_are_no_results_and_every_leader_knows_them() {
+        let plan = Arc::new(planned().plan);
+        let answer = Generation::new("a", 1, Finish::Eos);
+        let drawn = SampleResult { outcome: Outcome::Generated(vec![answer]), ..result(1, 0) };
+        let kept = LedgerEntry { kind: Kind::Drawn.into(), epoch: 0, ..sample("run", v1::SampleResult::from(&drawn)) };
+        // The first leader was killed before anything was recorded, the second after all was.
+        for recorded in [vec![], vec![sample("w", of(1)), sample("w", of(0))]] {
+            let mut fold = fold(&plan, Vec::new(), true);
+            std::iter::once(&kept).chain(&recorded).for_each(|entry| fold.take(entry));
+            let inherited = fold.end(LedgerSummary::default(), String::new());
+            assert_eq!(inherited.opening.recorded().len(), recorded.len() as u64);
+            assert_eq!(inherited.drawn, BTreeMap::from([(UnitId(0), BTreeMap::from([(1, drawn.clone())]))]));
+            assert_eq!(
+                (inherited.facts.resumed_samples, inherited.unreported.len()),
+                (recorded.len() as u64, recorded.len().min(1))
+            );
+        }
     }
 
     #[test]

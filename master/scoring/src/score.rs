@@ -122,7 +122,7 @@ impl Answers {
         for (unit, samples) in summary.reopened {
             let unit = answers.0.entry(unit).or_default();
             for index in samples.iter() {
-                unit.divergent.insert(index);
+                unit.incomparable.insert(index);
             }
         }
         for divergence in later.divergences(ledger, recorded)? {
@@ -143,7 +143,7 @@ impl Answers {
                         unit.results.entry(result.index).or_insert(result);
                     }
                     _ => {
-                        unit.divergent.insert(result.index);
+                        unit.incomparable.insert(result.index);
                     }
                 }
             }
@@ -155,6 +155,11 @@ impl Answers {
                     claimed: is_compared(&report).then_some(report.state),
                     folded: None,
                 });
+            }
+            Kind::Drawn => {
+                // Reports on it are of the answers that were drawn after these.
+                let Some(drawn) = entry.drawn() else { return };
+                self.0.entry(UnitId(entry.unit)).or_default().incomparable.insert(drawn.index);
             }
             Kind::Pin | Kind::Tally | Kind::Worker | Kind::Reopened | Kind::Unknown => {}
         }
@@ -190,8 +195,9 @@ impl Answers {
 pub struct UnitEntries {
     pub results: BTreeMap<u32, SampleResult>,
     reports: Vec<ShardCheck>,
-    divergent: IntervalSet,
-    /// Of these, on devices of one type.
+    /// Samples on which a worker's report says nothing: what it saw is not what is recorded.
+    incomparable: IntervalSet,
+    /// Later results that differ from the recorded ones, on devices of one type.
     diverged: Vec<Divergence>,
     /// Samples that were not run any more, since the job was cancelled.
     cancelled: u64,
@@ -352,14 +358,15 @@ fn differences(name: &str, diverged: &[Divergence]) -> Option<Diagnostic> {
     )))
 }
 
-/// A report on samples that diverged cannot agree with the first results, and says nothing; divergences are counted. So are
+/// A report on samples that diverged, or of which an earlier run had drawn answers, cannot agree with the recorded results, and says
+/// nothing; divergences are counted. So are
 /// reports of another version of the evaluators, in `logs/run.json`.
 fn disagreements(name: &str, entries: &UnitEntries) -> Vec<Diagnostic> {
     let wrong = entries.reports.iter().filter(|check| {
-        let diverged = entries.divergent.iter().any(|index| check.samples.contains(index));
+        let is_comparable = !entries.incomparable.iter().any(|index| check.samples.contains(index));
         let folded = check.folded.as_ref().map(Accumulator::digest);
         let agrees = |claimed: &Vec<u8>| folded.is_some_and(|folded| claimed.as_slice() == folded.0);
-        !diverged && check.claimed.as_ref().is_some_and(|claimed| !agrees(claimed))
+        is_comparable && check.claimed.as_ref().is_some_and(|claimed| !agrees(claimed))
     });
     let say = |check: &ShardCheck| {
         let ranges = check.samples.pairs().iter().map(|(first, end)| format!("{first}..{end}")).collect::<Vec<_>>();

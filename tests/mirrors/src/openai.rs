@@ -115,6 +115,8 @@ pub struct Seen {
     pub status: u16,
     /// Its `max_tokens`.
     pub max_tokens: Option<u64>,
+    /// Its `seed`.
+    pub seed: Option<u64>,
 }
 
 #[derive(Default)]
@@ -252,7 +254,12 @@ fn answer(request: &Request, script: &Script, shared: &Shared, began: Instant) -
         state.at_once += 1;
         state.most_at_once = state.most_at_once.max(state.at_once);
         let made = decide(request, &body, script, &mut state, at);
-        state.seen.push(Seen { at, status: made.status, max_tokens: body["max_tokens"].as_u64() });
+        state.seen.push(Seen {
+            at,
+            status: made.status,
+            max_tokens: body["max_tokens"].as_u64(),
+            seed: body["seed"].as_u64(),
+        });
         made
     };
     shared.pass();

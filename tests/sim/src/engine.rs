@@ -6,9 +6,11 @@ use super::mutant::Mutant;
 use super::world::{Happening, World};
 use compass_agent::{BatchEnd, BatchOrder, Input, SlotEvent, SlotReport};
 use compass_plan::engine::{ModelFacts, TokenCounters, UnableKind};
+use compass_proto::drawn_from_wire;
 use compass_proto::v1::{self, sample_result::Outcome};
-use compass_scheduler::invariants::R1;
-use std::collections::VecDeque;
+use compass_scheduler::invariants::{C2, R1};
+use compass_types::intervals::IntervalSet;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A slot.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ struct Running {
     /// Orders of the batch, the first included.
     orders: u32,
     samples: VecDeque<u32>,
+    /// Number of answers that are there of samples, as the agent says.
+    drawn: BTreeMap<u32, u32>,
     /// Results given so far: what the token counters of its end tell.
     results: u64,
 }
@@ -78,8 +82,8 @@ impl World {
             return;
         };
         let load = if engine.resident == Some((job, model)) { 1 } else { self.scenario.load_ms.max(1) };
-        let (id, samples) = (order.id, order.samples.into());
-        engine.batch = Some(Running { id, job, unit, model, is_ready: false, orders: 1, samples, results: 0 });
+        let (id, drawn, samples) = (order.id, drawn(&order), order.samples.into());
+        engine.batch = Some(Running { id, job, unit, model, is_ready: false, orders: 1, samples, drawn, results: 0 });
         let pause = if load > 1 { self.rng.between(load / 2, load * 3 / 2) } else { 1 };
         let life = self.workers[at].life;
         self.after(pause, Happening::Engine { worker: at, life, slot, batch: id });
@@ -104,6 +108,7 @@ impl World {
         }
         if let Some(running) = self.workers[at].engines.get_mut(slot).and_then(|engine| engine.batch.as_mut()) {
             running.samples.extend(&order.samples);
+            running.drawn.extend(drawn(order));
             running.orders += 1;
         }
     }
@@ -154,8 +159,16 @@ impl World {
                 continue;
             }
             running.results += 1;
+            let drawn = running.drawn.get(&index).copied().unwrap_or(0);
+            if drawn != self.jobs[job].drawn((unit, index)) {
+                self.oracle
+                    .violation(C2, format!("{drawn} answers to sample {index} of unit {unit} are said to be there"));
+            }
+            if drawn > 0 {
+                self.oracle.saw("answers were drawn after those of an earlier run");
+            }
             let by = if self.scenario.unsteady { at as u64 + 1 } else { 0 };
-            let mut result = self.jobs[job].result((unit, index), by);
+            let mut result = self.jobs[job].rest((unit, index), by, drawn);
             if self.scenario.not_finite == Some((unit, index)) && job == 0 {
                 garble(&mut result, NOT_FINITE);
             }
@@ -235,6 +248,11 @@ impl World {
     fn slot_says(&mut self, at: usize, slot: usize, event: SlotEvent) {
         self.agent(at, Input::Slot(SlotReport { slot, event }));
     }
+}
+
+/// Returns the number of answers that are there of the samples of an order.
+fn drawn(order: &BatchOrder) -> BTreeMap<u32, u32> {
+    drawn_from_wire(&order.drawn, &IntervalSet::from_indices(order.samples.iter().copied()))
 }
 
 fn facts(sequences: u32) -> Vec<u8> {

@@ -33,6 +33,9 @@ const LONG_EVERY: u32 = 5;
 /// Characters of a sample beside what it shares with others.
 const CHARACTERS: u64 = 20;
 
+/// Answers to each prompt, in histories where an earlier run drew some of them.
+const ANSWERS: u32 = 3;
+
 /// A sample of a job: its unit and its index.
 pub(super) type SampleKey = (u32, u32);
 
@@ -112,7 +115,7 @@ impl Job {
             datasets.push(DatasetPlan {
                 abbr: format!("d{at}"),
                 version: "000000".into(),
-                infer: kind.infer(),
+                infer: kind.infer(if scenario.drawn { ANSWERS } else { 1 }),
                 shot_format: ShotFormat::default(),
                 eval: EvalSpec::new(kind.evaluator()),
                 samples,
@@ -201,9 +204,39 @@ impl Job {
     pub(super) fn terms(&self) -> BTreeMap<UnitId, UnitTerms> {
         let unit = |(unit, _): (u32, u32)| {
             let known = self.plan.unit(UnitId(unit))?;
-            Some((UnitId(unit), UnitTerms { name: known.name(), shape: known.shape(), suspects: IntervalSet::new() }))
+            Some((UnitId(unit), UnitTerms { drawn: self.drawn_in(unit), ..UnitTerms::new(&known) }))
         };
         self.units().into_iter().filter_map(unit).collect()
+    }
+
+    /// Number of answers to a sample that an earlier run drew.
+    pub(super) fn drawn(&self, (unit, index): SampleKey) -> u32 {
+        let is_asked = self.shape.drawn && self.shape.kind(self.dataset(unit)) != Kind::Options;
+        if is_asked { index % ANSWERS } else { 0 }
+    }
+
+    /// What an earlier run drew for samples of a unit.
+    fn drawn_in(&self, unit: u32) -> BTreeMap<u32, SampleResult> {
+        let drawn = |(_, index): SampleKey| {
+            let count = self.drawn((unit, index)) as usize;
+            let whole = SampleResult::try_from(self.result((unit, index), 0)).ok().filter(|_| count > 0)?;
+            Some((index, whole.first_answers(count, false)))
+        };
+        self.samples().filter(|(known, _)| *known == unit).filter_map(drawn).collect()
+    }
+
+    /// Returns a worker's result of a sample of which `drawn` answers are there.
+    pub(super) fn rest(&self, key: SampleKey, by: u64, drawn: u32) -> v1::SampleResult {
+        let mut result = self.result(key, by);
+        if drawn > 0
+            && let Some(Outcome::Generations(all)) = &mut result.outcome
+        {
+            all.generations.drain(..all.generations.len().min(drawn as usize));
+            if let [only] = all.generations.as_slice() {
+                result.outcome = Some(Outcome::Generation(only.clone()));
+            }
+        }
+        result
     }
 
     /// Returns the request of a sample: equal for samples with equal requests.
@@ -235,19 +268,30 @@ impl Job {
             Kind::Answers => {
                 let length = if asked % LONG_EVERY == 0 { self.shape.long_bytes as usize } else { 0 };
                 // In lines of their own: an evaluator that looks at the first line does not walk over the rest.
-                generation(format!("{asked} of {of}{of_job} by {by}\n{}", "x".repeat(length)))
+                self.answers(format!("{asked} of {of}{of_job} by {by}\n{}", "x".repeat(length)))
             }
-            _ => generation(format!("answer of {} {of}{of_job} by {by}", asked % 3)),
+            _ => self.answers(format!("answer of {} {of}{of_job} by {by}", asked % 3)),
         };
         v1::SampleResult { index: key.1, outcome: Some(outcome), ..Default::default() }
     }
 
-    /// The digest of what the evaluator of a unit makes of these samples, and how many it counted.
+    /// The answers to a prompt of which the first is `text`.
+    fn answers(&self, text: String) -> Outcome {
+        if !self.shape.drawn {
+            return Outcome::Generation(generation(text));
+        }
+        let others = (1..ANSWERS).map(|at| generation(format!("{at} after {}", text.len())));
+        let generations = std::iter::once(generation(text.clone())).chain(others).collect();
+        Outcome::Generations(v1::Generations { generations })
+    }
+
+    /// The digest of what the evaluator of a unit makes of a worker's results of these samples, and how many it counted.
     pub(super) fn fold(&self, unit: u32, samples: &IntervalSet) -> Option<(Digest, u64)> {
         let dataset = self.plan.unit(UnitId(unit))?;
         let mut evaluator = Accumulator::new(&dataset.eval());
         for index in samples.iter() {
-            let result = SampleResult::try_from(self.result((unit, index), 0)).ok()?;
+            let key = (unit, index);
+            let result = SampleResult::try_from(self.rest(key, 0, self.drawn(key))).ok()?;
             evaluator.observe(&sample(&self.shape, self.number, self.dataset(unit), index), &result);
         }
         let counts = evaluator.counts();
@@ -293,8 +337,8 @@ impl Job {
     }
 }
 
-fn generation(text: String) -> Outcome {
-    Outcome::Generation(v1::Generation { text, tokens: 1, finish: v1::Finish::Stop.into(), ..Default::default() })
+fn generation(text: String) -> v1::Generation {
+    v1::Generation { text, tokens: 1, finish: v1::Finish::Stop.into(), ..Default::default() }
 }
 
 /// Returns whether a recorded result says that its sample cannot be run.

@@ -1,7 +1,7 @@
 //! Kinds of data sets of a history: as they are asked and judged.
 
 use compass_plan::evaluation::EvaluatorSpec;
-use compass_plan::{GenSpec, InferSpec};
+use compass_plan::{Decoding, GenSpec, InferSpec};
 
 /// Way in which a data set is asked and judged. By number, for a scenario to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,17 @@ impl Kind {
         }
     }
 
-    pub(super) fn infer(self) -> InferSpec {
+    /// The request; for this number of answers where it is one for answers.
+    pub(super) fn infer(self, answers: u32) -> InferSpec {
+        let is_drawn = answers > 1;
+        let decoding = Decoding {
+            do_sample: is_drawn.then_some(true),
+            num_return_sequences: is_drawn.then_some(answers),
+            ..Decoding::default()
+        };
         match self {
             Self::Options => InferSpec::Ppl,
-            _ => InferSpec::Gen(GenSpec::default()),
+            _ => InferSpec::Gen(GenSpec { decoding, ..GenSpec::default() }),
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct Scenario {
     pub part_samples: u32,
     /// Ways in which the units are asked and judged, by number.
     pub kinds: Vec<u8>,
+    /// Set if texts are asked for several times, and an earlier run drew some of the answers to some samples.
+    pub drawn: bool,
     /// Length of the long texts among the answers, in bytes.
     pub long_bytes: u32,
     /// Duration of a model's load.
@@ -99,6 +101,7 @@ impl Scenario {
             burst: 1,
             part_samples: 3,
             kinds: Vec::new(),
+            drawn: false,
             long_bytes: 0,
             load_ms: 0,
             bulk_passes: false,
@@ -193,6 +196,14 @@ impl Scenario {
             .with_small_workers()
             .with_endpoints()
             .with_shared_shots()
+            .with_drawn_answers()
+    }
+
+    /// Perhaps with answers of an earlier run. Drawn apart.
+    fn with_drawn_answers(mut self) -> Self {
+        let mut rng = Rng::new(self.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0xe703_7ed1);
+        self.drawn = rng.chance(200);
+        self
     }
 
     /// Perhaps with models behind an endpoint, which leave all slots of a worker but one without an engine. Drawn apart.

@@ -56,6 +56,7 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     push(&|smaller| (smaller.long_bytes, smaller.kinds) = (0, Vec::new()));
     push(&|smaller| smaller.load_ms = 0);
     push(&|smaller| smaller.distinct = None);
+    push(&|smaller| smaller.drawn = false);
     for at in 0..scenario.units.len() {
         push(&|smaller| smaller.units[at] = (smaller.units[at] / 2).max(1));
         push(&|smaller| smaller.units[at] = smaller.units[at].saturating_sub(1).max(1));

@@ -187,6 +187,7 @@ impl AgentCore {
         if batch.samples.is_empty() {
             return Ok(());
         }
+        let drawn = held.drawn(&batch.samples);
         if unit.model.needs_libtorch() && !self.boot.has_engine {
             return Err(format!("this worker was built without libtorch and cannot run {}", unit.model.abbr));
         }
@@ -220,6 +221,7 @@ impl AgentCore {
                 spec: order.spec,
                 part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
                 samples: batch.samples.clone(),
+                drawn,
                 timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
             };
             self.outputs.push(Output::Start { slot, batch });
@@ -293,6 +295,7 @@ impl AgentCore {
             self.fetch(choice.part);
             return None;
         };
+        let drawn = held.drawn(&choice.samples);
         let order = self.unit_order(&unit).ok()?;
         let order = BatchOrder {
             id,
@@ -303,6 +306,7 @@ impl AgentCore {
             spec: order.spec,
             part: PartOrder { digest: part.digest, bytes: part.bytes.clone() },
             samples: choice.samples,
+            drawn,
             timeout: self.terms.as_ref().map_or(ENGINE_TIMEOUT, |terms| terms.engine_timeout),
         };
         Some((order, part))

@@ -6,7 +6,7 @@
 use super::bisection::PoisonBisection;
 use super::shard::Shard;
 use compass_plan::DatasetPlan;
-use compass_proto::{intervals_to_wire, v1};
+use compass_proto::{drawn_to_wire, intervals_to_wire, v1};
 use compass_types::ids::{Attempt, Digest, Epoch, GrantId, TaskId, UnitId};
 use compass_types::intervals::IntervalSet;
 use std::collections::BTreeMap;
@@ -50,6 +50,8 @@ pub(super) struct GrantState {
     without_room: IntervalSet,
     why_no_room: String,
     bisection: PoisonBisection,
+    /// Number of answers of samples that were drawn before.
+    drawn: BTreeMap<u32, u32>,
     /// Set if the grant was revoked: pending samples were dropped, running ones finish.
     pub(super) revoked: bool,
     /// Maximum number of slots for its model, as set by the master; 0 if not set.
@@ -82,6 +84,7 @@ impl GrantState {
             without_room: IntervalSet::new(),
             why_no_room: String::new(),
             bisection: PoisonBisection::default(),
+            drawn: BTreeMap::new(),
             revoked: false,
             slots: 0,
             slot: None,
@@ -92,6 +95,16 @@ impl GrantState {
     /// With samples of which an engine died before.
     pub(super) fn suspecting(self, suspects: &IntervalSet) -> Self {
         Self { bisection: PoisonBisection::after_one_death(suspects), ..self }
+    }
+
+    /// With samples of which answers were drawn before.
+    pub(super) fn with_drawn(self, drawn: BTreeMap<u32, u32>) -> Self {
+        Self { drawn, ..self }
+    }
+
+    /// Returns which of these samples have answers that were drawn before, for the engine.
+    pub(super) fn drawn(&self, samples: &[u32]) -> Vec<v1::Drawn> {
+        drawn_to_wire(samples.iter().filter_map(|index| Some((*index, *self.drawn.get(index)?))))
     }
 
     /// Returns whether samples are pending.

@@ -184,3 +184,13 @@ fn a_sample_of_which_an_engine_died_before_has_one_try_alone() {
     }
     assert_eq!(batches, [vec![0, 1], vec![2], vec![3, 4, 5]]);
 }
+
+#[test]
+fn the_engine_is_told_how_many_answers_were_drawn_before() {
+    let held = grant(key(1, 1, 1), 0, 6).with_drawn(BTreeMap::from([(1, 8), (2, 8), (4, 3)]));
+    let interval = |first, end| vec![v1::Interval { first, end }];
+    let drawn = |answers, samples| v1::Drawn { answers, samples };
+    assert_eq!(held.drawn(&[0, 1, 2, 3, 4]), [drawn(3, interval(4, 5)), drawn(8, interval(1, 3))]);
+    assert_eq!(held.drawn(&[0, 2]), [drawn(8, interval(2, 3))]);
+    assert_eq!(held.drawn(&[0, 5]), []);
+}

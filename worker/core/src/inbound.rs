@@ -5,7 +5,9 @@ use super::grants::{GrantState, KeptGrant};
 use super::session::{AgentCore, WelcomeTerms};
 use compass_plan::engine::ENGINE_TIMEOUT;
 use compass_proto::session::Arrival;
-use compass_proto::{Protocols, digest_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire, v1};
+use compass_proto::{
+    Protocols, digest_from_wire, drawn_from_wire, grant_from_wire, intervals_from_wire, intervals_to_wire, v1,
+};
 use compass_types::ids::{Epoch, UnitId};
 use std::time::Duration;
 use v1::master_frame::Body;
@@ -204,8 +206,9 @@ impl AgentCore {
         };
         let samples = intervals_from_wire(&grant.samples);
         let samples_granted = samples.len();
-        let suspects = intervals_from_wire(&grant.suspects);
-        let mut held = GrantState::new(key, UnitId(grant.unit), samples, grant.proof.clone()).suspecting(&suspects);
+        let (suspects, drawn) = (intervals_from_wire(&grant.suspects), drawn_from_wire(&grant.drawn, &samples));
+        let held = GrantState::new(key, UnitId(grant.unit), samples, grant.proof.clone());
+        let mut held = held.suspecting(&suspects).with_drawn(drawn);
         held.slots = grant.slots;
         if self.grants.offer(held) {
             let of = self.plan.as_ref().and_then(|plan| plan.unit(UnitId(grant.unit))).map(|unit| unit.name());

@@ -42,6 +42,8 @@ pub struct BatchOrder {
     pub spec: Arc<Vec<u8>>,
     pub part: PartOrder,
     pub samples: Vec<u32>,
+    /// Samples among these with answers that were drawn before.
+    pub drawn: Vec<v1::Drawn>,
     /// Time without progress after which the engine is killed.
     pub timeout: Duration,
 }

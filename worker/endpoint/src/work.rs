@@ -11,6 +11,7 @@ use compass_plan::engine::{BatchSpec, EngineFault, Request};
 use compass_plan::prompt::{Message, RenderedPrompt, kept_prompt, prompt_sha};
 use compass_plan::{Body, ChatMode, ChatTurn, InferSpec, ModelPlan};
 use compass_types::result::{Generation, Outcome, PromptFit, SampleResult, ThinkingEnd, Thought};
+use std::ops::Range;
 
 const ASSISTANT: &str = "assistant";
 
@@ -25,7 +26,7 @@ pub(crate) struct Work {
 #[derive(Debug)]
 enum Ask {
     /// Answers to a prompt.
-    Generate { prompt: RenderedPrompt, is_begun: bool, sequences: u32, wish: Wish },
+    Generate { prompt: RenderedPrompt, is_begun: bool, sequences: Range<u32>, wish: Wish },
     /// Answers in a conversation.
     Converse { turns: Vec<ChatTurn>, mode: ChatMode, wish: Wish },
     /// The log-probabilities of texts.
@@ -46,7 +47,7 @@ impl Work {
                 let wish = Wish::of(spec, model, format);
                 let is_begun = !prompt.is_rounds();
                 let prompt = request.render(prompt, request.shots.len(), batch);
-                Ask::Generate { prompt, is_begun, sequences: wish.decoding.sequences(), wish }
+                Ask::Generate { prompt, is_begun, sequences: request.drawn..wish.decoding.sequences(), wish }
             }
             (Body::Chat { turns }, InferSpec::Chat { infer_mode, gen_spec }) => {
                 Ask::Converse { turns: turns.clone(), mode: *infer_mode, wish: Wish::of(gen_spec, model, format) }
@@ -69,7 +70,7 @@ impl Work {
         let mut sent = Vec::new();
         let asked = match &self.ask {
             Ask::Generate { prompt, is_begun, sequences, wish } => match asker.sent(prompt.clone(), *is_begun) {
-                Ok(prompt) => answers(asker, wish, &prompt, self.index, *sequences, &mut sent).await,
+                Ok(prompt) => answers(asker, wish, &prompt, self.index, sequences.clone(), &mut sent).await,
                 Err(unanswered) => Err(unanswered),
             },
             Ask::Converse { turns, mode, wish } => converse(asker, wish, turns, *mode, self.index, &mut sent).await,
@@ -97,12 +98,12 @@ async fn answers(
     wish: &Wish,
     prompt: &SentPrompt,
     index: u32,
-    sequences: u32,
+    sequences: Range<u32>,
     sent: &mut Vec<String>,
 ) -> Result<(Outcome, Read), Unanswered> {
     note_sent(asker, prompt, sent);
-    let (mut answers, mut read, mut wish) = (Vec::with_capacity(sequences as usize), 0, wish.clone());
-    for sequence in 0..sequences {
+    let (mut answers, mut read, mut wish) = (Vec::with_capacity(sequences.len()), 0, wish.clone());
+    for sequence in sequences {
         let (answer, tokens) = one(asker, &mut wish, prompt, index, sequence).await?;
         read += tokens;
         answers.push(answer);

@@ -9,8 +9,9 @@ use compass_plan::engine::{BatchSpec, Engine, EngineFault, Request, progress};
 use compass_plan::{ModelKind, ModelPlan, Part};
 use compass_proto::v1::from_engine::Body as FromEngine;
 use compass_proto::v1::to_engine::Body as ToEngine;
-use compass_proto::{delimited, digest_from_wire, v1};
+use compass_proto::{delimited, digest_from_wire, drawn_from_wire, v1};
 use compass_storage::StorageArguments;
+use compass_types::intervals::IntervalSet;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -281,6 +282,10 @@ fn part_of(parts: &Parts, batch: &v1::Batch) -> Result<Arc<Part>, String> {
 
 /// Returns the requests for the samples of a batch that the part has.
 fn requests_of<'p>(batch: &'p v1::Batch, part: &'p Part) -> impl Iterator<Item = Request<'p>> {
+    let drawn = drawn_from_wire(&batch.drawn, &IntervalSet::from_indices(batch.samples.iter().copied()));
     let samples = batch.samples.iter().filter_map(|index| part.sample(*index));
-    samples.map(|sample| Request::new(sample, part.shots_of(sample)))
+    samples.map(move |sample| {
+        let drawn = drawn.get(&sample.index).copied().unwrap_or(0);
+        Request { drawn, ..Request::new(sample, part.shots_of(sample)) }
+    })
 }

@@ -128,8 +128,15 @@ impl EngineChild {
             self.send(ToEngine::Part(v1::LoadPart { digest: name, data })).await?;
             self.parts.sent(digest);
         }
-        let (part, samples, job) = (digest.0.to_vec(), order.samples.clone(), order.job.to_vec());
-        self.send(ToEngine::Batch(v1::Batch { id: order.id, spec: order.spec.to_vec(), part, samples, job })).await
+        let batch = v1::Batch {
+            id: order.id,
+            spec: order.spec.to_vec(),
+            part: digest.0.to_vec(),
+            samples: order.samples.clone(),
+            job: order.job.to_vec(),
+            drawn: order.drawn.clone(),
+        };
+        self.send(ToEngine::Batch(batch)).await
     }
 
     /// Waits for a child that has closed the link, kills it if it does not exit, and returns how it ended.

@@ -160,6 +160,7 @@ impl Task<'_> {
                 spec: spec.clone(),
                 part: PartOrder { digest: part.digest, bytes },
                 samples: batch.samples.clone(),
+                drawn: Vec::new(),
                 timeout: ENGINE_TIMEOUT,
             };
             if !slot.submit(order) {

@@ -41,20 +41,21 @@ impl Leader {
             known => known,
         };
         let is_ours = plan == self.terms.plan.0;
-        let shape = self.terms.units.get(&unit).map(|unit| &unit.shape);
+        let known = self.terms.units.get(&unit);
         let model = self.pins.model_of(unit);
         let (mut samples, mut misfits, mut foreign) = (Vec::with_capacity(arrived.len()), Vec::new(), Vec::new());
-        for ReceivedResult { index, bytes, result } in arrived {
+        for ReceivedResult { index, mut bytes, result } in arrived {
             let may = is_ours && session.rights.cover(&grant, unit, index);
             if !may {
                 foreign.push(index);
                 continue;
             }
-            let checked = result.map_err(|error| Misfit::Malformed(error.to_string())).and_then(|result| {
-                let misfit = shape.and_then(|shape| shape.misfit(index, &result.outcome));
-                misfit.map_or(Ok(result), Err)
+            let checked = result.map_err(|error| Misfit::Malformed(error.to_string()));
+            let whole = checked.and_then(|result| match known {
+                Some(known) => known.whole(result, &mut bytes),
+                None => Ok(result),
             });
-            match checked {
+            match whole {
                 Err(misfit) => misfits.push(Unfit { index, result: bytes, misfit }),
                 Ok(result) => {
                     self.costs.add(model, &result);

@@ -3,7 +3,8 @@
 
 use super::leader::{FrameContent, Leader};
 use compass_ledger::{Content, Kind, Submission};
-use compass_plan::ResultShape;
+use compass_plan::{Decoding, GenSpec, InferSpec, ResultShape};
+use compass_plans::planned;
 use compass_progress::Refusals;
 use compass_proto::v1;
 use compass_rpc::{JobKey, Output, RunParameters, UnitTerms};
@@ -11,6 +12,7 @@ use compass_scheduler::{ConnectionId, Core, Event, Limits, Recorded, Requires, T
 use compass_store::Keys;
 use compass_types::ids::{Attempt, Digest, Epoch, ModelId, UnitId, WorkerId};
 use compass_types::intervals::IntervalSet;
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 use std::collections::BTreeMap;
 use v1::master_frame::Body as Told;
 use v1::worker_frame::Body as Say;
@@ -205,7 +207,13 @@ impl Led {
             shared_cost: 0,
         };
         let core = Core::new(Epoch(epoch), Limits::default(), vec![task(0), task(2)], Recorded::default());
-        let unit = UnitTerms { name: "m/d".into(), shape: ResultShape::ppl(4, 1), suspects: IntervalSet::new() };
+        let unit = UnitTerms {
+            name: "m/d".into(),
+            shape: ResultShape::ppl(4, 1),
+            suspects: IntervalSet::new(),
+            drawn: BTreeMap::new(),
+            asks_each: false,
+        };
         let terms = RunParameters { epoch: Epoch(epoch), key, units: [(UnitId(0), unit)].into(), ..terms(plan) };
         let leader = Leader::new(core, terms, Keys::new(&plan), Watch::default());
         Self { leader, out: Vec::new(), dialled: BTreeMap::new(), frames: Vec::new(), connections: 0 }
@@ -450,4 +458,78 @@ fn a_worker_whose_results_are_refused_again_and_again_is_barred() {
     let barred: Vec<_> = led.leader.core().barred_from_job().map(|(worker, why)| format!("{worker}: {why}")).collect();
     assert_eq!(barred, ["liar: it sent results that it was never granted 256 times"]);
     assert!(own.samples != foreign.samples && led.recorded().is_empty());
+}
+
+fn generated(index: u32, texts: &[&str]) -> SampleResult {
+    let answers = texts.iter().map(|text| Generation::new(*text, 2, Finish::Eos)).collect();
+    SampleResult { index, fit: PromptFit::default(), outcome: Outcome::Generated(answers) }
+}
+
+/// A leader whose samples ask for three answers, of which an earlier run drew two to sample 1.
+fn drawing(epoch: u64) -> Led {
+    let mut plan = planned().plan;
+    let decoding = Decoding { do_sample: Some(true), num_return_sequences: Some(3), ..Decoding::default() };
+    plan.datasets[0].infer = InferSpec::Gen(GenSpec { decoding, ..GenSpec::default() });
+    plan.datasets[0].samples = 4;
+    let unit = UnitTerms::new(&plan.unit(UnitId(0)).unwrap());
+    let drawn = BTreeMap::from([(1, generated(1, &["a", "b"]))]);
+    let mut led = Led::new(epoch, KEY);
+    led.leader.terms.units = [(UnitId(0), UnitTerms { drawn, ..unit })].into();
+    led
+}
+
+fn answered(grant: &v1::HeldGrant, results: &[SampleResult]) -> Say {
+    Say::Results(v1::Results {
+        grant: grant.id,
+        unit: grant.unit,
+        plan: Digest::of(b"plan").0.to_vec(),
+        samples: results.iter().map(v1::SampleResult::from).collect(),
+        ..Default::default()
+    })
+}
+
+/// Results that were recorded, and those that differ from them.
+fn results_of(led: &Led) -> (Vec<SampleResult>, usize) {
+    let entries = led.out.iter().filter_map(|submission| match &submission.content {
+        Content::Entry(entry) => Some(entry),
+        _ => None,
+    });
+    let (first, later): (Vec<_>, Vec<_>) = entries.partition(|entry| entry.kind() == Kind::Sample);
+    let differ = later.iter().filter(|entry| entry.kind() == Kind::Divergence).count();
+    (first.iter().filter_map(|entry| entry.result()).collect(), differ)
+}
+
+#[test]
+fn what_is_recorded_has_the_answers_that_were_drawn_before() {
+    let mut first = drawing(1);
+    first.hello("w", Vec::new());
+    first.print_status("w", 1, 0, Say::Credit(v1::Credit { grants: 1 }));
+    let granted = first.told("w").into_iter().find_map(|frame| match frame.body {
+        Some(Told::Grant(grant)) => Some(grant),
+        _ => None,
+    });
+    let v1::Grant { id, unit, samples, proof, drawn, .. } = granted.unwrap();
+    assert_eq!(drawn, [v1::Drawn { answers: 2, samples: vec![v1::Interval { first: 1, end: 2 }] }]);
+    let held = v1::HeldGrant { id, unit, samples, proof, granted: Vec::new() };
+    let (whole, other) = (generated(1, &["a", "b", "c"]), generated(0, &["d", "e", "f"]));
+    // Too few of a sample of which nothing is there, and too many.
+    for (at, wrong) in [generated(0, &["f"]), generated(1, &["b", "c"])].into_iter().enumerate() {
+        let mut led = drawing(1);
+        led.hello("w", vec![held.clone()]);
+        led.print_status("w", 1, 1, answered(&held, &[wrong]));
+        assert_eq!((results_of(&led).0.len(), led.refusals("w").misfits), (0, 1), "{at}");
+    }
+    first.print_status("w", 1, 1, answered(&held, &[generated(1, &["c"])]));
+    assert_eq!(results_of(&first), (vec![whole.clone()], 0));
+    // The leader is killed before that is durable: the worker says it again to the next one. A worker of an earlier release draws all.
+    for again in [generated(1, &["c"]), whole.clone()] {
+        let mut second = drawing(2);
+        second.hello("w", vec![held.clone()]);
+        second.print_status("w", 1, 1, answered(&held, &[again]));
+        second.print_status("w", 1, 2, answered(&held, &[generated(1, &["c"]), whole.clone(), other.clone()]));
+        assert_eq!(results_of(&second), (vec![whole.clone(), other.clone()], 0));
+        assert_eq!(second.refusals("w"), Refusals::default());
+        second.print_status("w", 1, 3, answered(&held, &[generated(1, &["x"])]));
+        assert_eq!(results_of(&second), (vec![whole.clone(), other.clone()], 1), "the first result counts");
+    }
 }

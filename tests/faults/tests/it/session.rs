@@ -93,6 +93,7 @@ async fn lists_longer_than_a_frame_are_spilled_in_both_directions() {
         slots: 0,
         proof,
         suspects: Vec::new(),
+        drawn: Vec::new(),
     };
     session.send(Body::Grant(grant)).await;
     let mut collected = Collected::default();

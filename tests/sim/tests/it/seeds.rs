@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 2_000;
 
 /// Events that the seeds must have brought about.
-const SOMETIMES: [&str; 60] = [
+const SOMETIMES: [&str; 61] = [
     "a request to the store was lost",
     "a transaction was fenced",
     "an answer of the store was lost",
@@ -56,6 +56,7 @@ const SOMETIMES: [&str; 60] = [
     "a sample that had no room got a result",
     "samples were added to a batch",
     "an engine broke",
+    "answers were drawn after those of an earlier run",
     "an endpoint was asked",
     "a model that no worker can load was given up",
     "a worker was to leave for another job",

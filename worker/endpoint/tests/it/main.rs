@@ -5,6 +5,7 @@
 
 mod budget;
 mod contexts;
+mod drawn;
 mod events;
 mod thinking;
 
@@ -57,13 +58,19 @@ impl Served {
     }
 
     fn run(&mut self, prompt: &str, spec: GenSpec) -> SampleResult {
+        self.run_after(prompt, spec, 0)
+    }
+
+    /// As [`Self::run`], where the first `drawn` answers are there.
+    fn run_after(&mut self, prompt: &str, spec: GenSpec, drawn: u32) -> SampleResult {
         let infer = InferSpec::Gen(spec);
         let meta_template = (self.api == EndpointApi::Chat).then(MetaTemplate::service);
         let batch = BatchSpec { infer, shot_format: ShotFormat::default(), meta_template, takes_programs: false };
         let prompt = Prompt(vec![Segment::Question(prompt.into())]);
         let sample = Sample { index: 0, gold: 0.into(), shots: Vec::new(), body: Body::Gen { prompt } };
         let mut results = Vec::new();
-        self.engine.run(&batch, &[Request::new(&sample, Vec::new())], &mut |result| results.push(result)).unwrap();
+        let request = Request { drawn, ..Request::new(&sample, Vec::new()) };
+        self.engine.run(&batch, &[request], &mut |result| results.push(result)).unwrap();
         results.remove(0)
     }
 }

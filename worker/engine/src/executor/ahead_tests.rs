@@ -68,9 +68,14 @@ fn samples(count: u32, options: usize) -> Vec<Sample> {
     (0..count).map(|index| Sample { index, gold: Value::Null, shots: Vec::new(), body: body(index) }).collect()
 }
 
+/// Returns the number of answers to a sample that were drawn before.
+fn there_of(sample: &Sample) -> u32 {
+    sample.index % 3
+}
+
 /// Runs samples, the second half of which is added while the first is run.
 fn results(executor: &mut Executor, infer: &InferSpec, samples: &[Sample]) -> (Vec<SampleResult>, TokenCounters) {
-    let request = |sample| Request::new(sample, Vec::new());
+    let request = |sample| Request { drawn: there_of(sample), ..Request::new(sample, Vec::new()) };
     let (first, second) = samples.split_at(samples.len() / 2);
     let (first, mut later) = (first.iter().map(request).collect::<Vec<_>>(), second.chunks(30));
     let spec = BatchSpec {
@@ -126,6 +131,10 @@ fn results_are_those_of_an_executor_that_waits() {
         let different = wanted.iter().zip(&got).filter(|(one, other)| one != other).count();
         assert!(got.len() == wanted.len() && different == 0, "{name}: {different} are others");
         assert_eq!(of_ahead.generated, of_waiting.generated, "{name}");
+        let count = |sample: &Sample| if name == "several" { 3 - there_of(sample) as usize } else { 1 };
+        let is_asked =
+            |(sample, result): (&Sample, &SampleResult)| options > 0 || result.answers().len() == count(sample);
+        assert!(samples.iter().zip(&got).all(is_asked), "{name}: those of samples that are added too");
     }
 }
 

@@ -40,16 +40,18 @@ struct Taken {
     sample: Sample,
     shots: Vec<Shot>,
     caller: Option<Arc<Caller>>,
+    drawn: u32,
 }
 
 impl Taken {
     fn of(request: &Request<'_>) -> Self {
         let shots = request.shots.iter().copied().cloned().collect();
-        Self { sample: request.sample.clone(), shots, caller: request.caller.clone() }
+        Self { sample: request.sample.clone(), shots, caller: request.caller.clone(), drawn: request.drawn }
     }
 
     fn request(&self) -> Request<'_> {
-        Request { caller: self.caller.clone(), ..Request::new(&self.sample, self.shots.iter().collect()) }
+        let request = Request::new(&self.sample, self.shots.iter().collect());
+        Request { caller: self.caller.clone(), drawn: self.drawn, ..request }
     }
 }
 

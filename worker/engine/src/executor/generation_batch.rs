@@ -52,6 +52,8 @@ struct GenerationRequest {
     fit: PromptFit,
     /// Texts of the chat template, one for each prompt so far.
     rendered: Vec<String>,
+    /// Number of its first answers that were drawn before: sequences are counted from the next one.
+    drawn: u32,
     /// Answers by sequence.
     answers: Vec<Option<Generation>>,
     /// State of thinking by sequence, for those that are begun.
@@ -91,6 +93,7 @@ impl<'a> GenerationBatch<'a> {
             caller: request.caller.clone(),
             fit: PromptFit::default(),
             rendered: Vec::new(),
+            drawn: 0,
             answers: Vec::new(),
             trackers: Vec::new(),
             conversation: None,
@@ -112,13 +115,14 @@ impl<'a> GenerationBatch<'a> {
             (InferSpec::Gen(_), Body::Gen { prompt }) => {
                 let mut prompted = known.unwrap_or_else(|| self.prompting.prompt(request, prompt))?;
                 let settings = self.prompting.settings;
-                // Without draws all sequences are equal.
-                let drawn = if settings.rules.warp.is_some() { settings.sequences } else { 1 };
                 let pending = &mut self.requests[number];
+                pending.drawn = request.drawn.min(settings.sequences.saturating_sub(1));
+                // Without draws all sequences are equal.
+                let asked = if settings.rules.warp.is_some() { settings.sequences - pending.drawn } else { 1 };
                 pending.fit = prompted.fit.clone();
                 pending.rendered.extend(prompted.rendered.take());
-                pending.answers = vec![None; drawn as usize];
-                self.sequence_requests(number, &prompted, 0..drawn)
+                pending.answers = vec![None; asked as usize];
+                self.sequence_requests(number, &prompted, 0..asked)
             }
             (InferSpec::Chat { infer_mode, .. }, Body::Chat { turns }) => {
                 let conversation = Conversation::new(turns.clone(), *infer_mode)?;
@@ -204,7 +208,7 @@ impl<'a> GenerationBatch<'a> {
             if pending.conversation.is_none()
                 && let [only] = answers.as_slice()
             {
-                answers = vec![only.clone(); self.prompting.settings.sequences as usize];
+                answers = vec![only.clone(); (self.prompting.settings.sequences - pending.drawn) as usize];
             }
             let outcome = Outcome::Generated(answers);
             let fit = PromptFit { prompt_sha: pending.prompt_sha(), ..pending.fit.clone() };
@@ -258,10 +262,10 @@ impl<'a> GenerationBatch<'a> {
 
     /// The draws of a sequence.
     fn draw(&self, id: &SequenceId) -> Draw {
-        let GenerationRequest { index, caller, .. } = &self.requests[id.request];
+        let GenerationRequest { index, caller, drawn, .. } = &self.requests[id.request];
         let (seed, sample) =
             caller.as_ref().map_or((self.prompting.settings.seed, *index), |caller| (caller.seed(), 0));
-        Draw { seed, sample, sequence: id.sequence }
+        Draw { seed, sample, sequence: drawn + id.sequence }
     }
 
     /// Returns the sequence with its next token, and how it ended if it did.

@@ -149,6 +149,7 @@ impl Session {
             proof,
             slots: 0,
             suspects: Vec::new(),
+            drawn: Vec::new(),
         };
         self.send(Body::Grant(grant)).await;
     }

@@ -1,10 +1,11 @@
 //! Drawn answers: each is a function of its (seed, sample, sequence), and together they follow the model. Needs no
 //! data.
 
-use crate::engine::support::{TinyModel, clp_sample, prompt_sample, run_all, tiny_plan};
+use crate::engine::support::{TinyModel, clp_sample, prompt_sample, run, run_all, tiny_plan};
 use compass_engine::DeviceChoice;
-use compass_plan::engine::Engine;
-use compass_plan::{GenSpec, InferSpec, Sample};
+use compass_plan::engine::{Engine, Request};
+use compass_plan::prompt::ShotFormat;
+use compass_plan::{Decoding, GenSpec, InferSpec, Sample};
 use compass_types::result::{Generation, Outcome, SampleResult};
 use std::collections::BTreeMap;
 
@@ -58,6 +59,31 @@ fn draws_are_batch_invariant() {
     assert!(texts.len() >= 47, "{} of 48 answers differ", texts.len());
     let (other, _) = run_all(engine.as_mut(), &InferSpec::Gen(spec(10, 4, 4)), &samples);
     assert_ne!(other, together, "another seed");
+}
+
+#[test]
+fn answers_follow_those_that_were_drawn_before() {
+    let mut engine = engine();
+    let samples: Vec<Sample> = (0..5).map(|index| prompt_sample(index, "once upon")).collect();
+    let drawn = |index: u32| index % 4;
+    let requests =
+        samples.iter().map(|sample| Request { drawn: drawn(sample.index), ..Request::new(sample, Vec::new()) });
+    let requests: Vec<Request<'_>> = requests.collect();
+    let greedy = GenSpec { decoding: Decoding { do_sample: None, ..spec(10, 3, 7).decoding }, ..spec(10, 3, 7) };
+    for spec in [spec(10, 3, 7), spec(0, 3, 7), greedy] {
+        let infer = InferSpec::Gen(spec.clone());
+        let (fresh, _) = run_all(engine.as_mut(), &infer, &samples);
+        let (rest, counters) = run(engine.as_mut(), &infer, &ShotFormat::default(), &requests);
+        for (fresh, rest) in fresh.iter().zip(&rest) {
+            let first = fresh.clone().first_answers(drawn(fresh.index) as usize, false);
+            assert_eq!(answers(rest).len() as u32, 7 - drawn(fresh.index));
+            assert_eq!(rest.clone().after(&first, false), *fresh);
+        }
+        if spec.decoding.samples() {
+            let generated: u64 = rest.iter().map(SampleResult::generated_tokens).sum();
+            assert_eq!(counters.generated, generated, "and no token of the first answers");
+        }
+    }
 }
 
 /// Pearson's chi-square of first tokens over many samples against the probabilities that `clp` gives for the same
