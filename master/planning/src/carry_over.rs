@@ -1,21 +1,23 @@
 //! `-r` by content: what an earlier run computed and the new plan asks for again, whatever else changed.
 //!
-//! A sample is the same when its model, its prompts, its shots and the kind of request are; where it stands and how it is
-//! evaluated do not matter. A model with weights is the same when its weights are, wherever they lie; of one whose weights
+//! A sample is the same when its model, its prompts, its shots and the kind of request are; how it is evaluated does not matter, nor
+//! how many answers are drawn for it: those that are there are kept, and the others are drawn. Where it stands matters if tokens are
+//! drawn, since its draws hang on that. A model with weights is the same when its weights are, wherever they lie; of one whose weights
 //! are not known, nothing is the same.
 
 use super::pins::{found_again, recorded_pin};
 use compass_common::encode::{self, EncodeError};
+use compass_common::words::counted;
 use compass_ledger::{Kind, Ledger, LedgerError, TornEnd};
 use compass_plan::weights::Pin;
 use compass_plan::{
-    Decoding, Dtype, Endpoint, FORMAT_OF_THINKING, ModelPlan, NumericProfile, Part, Plan, Sample, Unit,
+    Decoding, Dtype, Endpoint, FORMAT_OF_THINKING, ModelKind, ModelPlan, NumericProfile, Part, Plan, Sample, Unit,
 };
 use compass_run_folder::{PlanError, Planned, RunFolder, read_part};
 use compass_scheduler::{DeviceType, Recorded};
 use compass_types::ids::{Digest, ModelId, UnitId};
 use compass_types::result::{Outcome, SampleResult};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reason why nothing can be taken over from a run.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +53,8 @@ pub struct EarlierRun {
     folder: RunFolder,
     plan: Plan,
     results: BTreeMap<(UnitId, u32), SampleResult>,
+    /// First answers, drawn by a run before it, of samples that ask for more.
+    drawn: BTreeMap<(UnitId, u32), SampleResult>,
     /// Pins of its models, by position: by its plan, or by the first worker that loaded them.
     pins: BTreeMap<ModelId, Pin>,
     /// Unreadable parts of its ledger, in words.
@@ -62,6 +66,10 @@ pub struct EarlierRun {
 pub struct CarriedOver {
     /// Under the units and positions of the new plan.
     pub results: Vec<(UnitId, SampleResult)>,
+    /// As these, of samples that ask for more answers.
+    pub drawn: Vec<(UnitId, SampleResult)>,
+    /// Answers that are not kept though they were given to the same prompts, and why, in words.
+    pub notes: Vec<String>,
     /// Pins of models of the new plan by these results, where the plan does not pin them.
     pub pins: BTreeMap<ModelId, Pin>,
 }
@@ -79,10 +87,13 @@ impl EarlierRun {
         recorded: &BTreeMap<String, u64>,
     ) -> Result<Self, CarryOverError> {
         let mut pins = BTreeMap::new();
-        let mut results: BTreeMap<(UnitId, u32), SampleResult> = BTreeMap::new();
+        let (mut results, mut drawn) = (BTreeMap::new(), BTreeMap::new());
         let summary = Ledger::new(folder.ledger(), digest).read(recorded, &mut |entry| {
             if let Some((model, pin)) = recorded_pin(&entry) {
                 pins.entry(model).or_insert(pin);
+            }
+            if let Some(known) = entry.drawn() {
+                drawn.insert((UnitId(entry.unit), known.index), known);
             }
             if entry.kind() != Kind::Sample {
                 return;
@@ -95,7 +106,7 @@ impl EarlierRun {
         })?;
         let damage = TornEnd::damage(&summary.torn).collect();
         pins.extend(plan.models().filter_map(|(at, model)| Some((at, model.pin.clone()?))));
-        Ok(Self { folder: folder.clone(), plan, results, pins, damage })
+        Ok(Self { folder: folder.clone(), plan, results, drawn, pins, damage })
     }
 
     /// Returns the unreadable parts of its ledger, in words: results in them are not taken over.
@@ -194,46 +205,91 @@ impl EarlierRun {
     /// # Errors
     /// Its plan is damaged.
     pub fn answers(mut self, planned: &Planned) -> Result<CarriedOver, CarryOverError> {
-        let (mut known, mut by_path) = (BTreeMap::new(), BTreeMap::new());
+        let (mut known, mut by_path, mut drawn) = (Longest::default(), Longest::default(), BTreeSet::new());
         for unit in self.plan.units().filter(|unit| is_computed_alike(self.plan.format, *unit)) {
             let pin = self.pins.get(&self.plan.model_of(unit.id));
             for part in &unit.dataset.parts {
                 let part = read_part(&self.folder, part)?;
                 for sample in &part.samples {
-                    let Some(result) = self.results.remove(&(unit.id, sample.index)) else { continue };
+                    let at = (unit.id, sample.index);
+                    let Some(result) = self.results.remove(&at).or_else(|| self.drawn.remove(&at)) else { continue };
+                    let place = place(unit, sample);
+                    if place.is_some() {
+                        drawn.insert(content(unit, None, &part, sample, None)?);
+                        drawn.insert(content(unit, pin, &part, sample, None)?);
+                    }
                     if let Some(pin) = pin {
-                        by_path.insert(content(unit, None, &part, sample)?, (result.clone(), pin));
+                        by_path.keep(content(unit, None, &part, sample, place)?, result.clone(), Some(pin));
                     }
                     if pin.is_some() || !unit.model.has_weights() {
-                        known.insert(content(unit, pin, &part, sample)?, result);
+                        known.keep(content(unit, pin, &part, sample, place)?, result, None);
                     }
                 }
             }
         }
         let mut carried = CarriedOver::default();
         for unit in planned.plan.units() {
-            let model = planned.plan.model_of(unit.id);
+            let (model, own) = (planned.plan.model_of(unit.id), unit.model.pin.as_ref());
+            let mut moved = 0;
             for bytes in unit.dataset.parts.iter().filter_map(|part| planned.parts.get(&part.digest)) {
                 let Ok(part) = serde_json::from_slice::<Part>(&bytes) else { continue };
                 for sample in &part.samples {
-                    let content = content(unit, unit.model.pin.as_ref(), &part, sample)?;
+                    let place = place(unit, sample);
+                    let content_here = content(unit, own, &part, sample, place)?;
                     let pinned = carried.pins.get(&model);
-                    let result = match by_path.get(&content) {
+                    let result = match by_path.0.get(&content_here) {
                         // This host cannot tell what lies there now. Workers can: they are held to what was there.
-                        Some((result, pin)) if pinned.is_none_or(|other| other == *pin) => {
+                        Some((result, Some(pin))) if pinned.is_none_or(|other| other == *pin) => {
                             carried.pins.insert(model, (*pin).clone());
                             Some(result)
                         }
                         Some(_) => None,
-                        None => known.get(&content),
+                        None => known.0.get(&content_here).map(|(result, _)| result),
                     };
-                    if let Some(result) = result {
-                        carried.results.push((unit.id, SampleResult { index: sample.index, ..result.clone() }));
+                    match result {
+                        Some(result) => carried.keep(unit, SampleResult { index: sample.index, ..result.clone() }),
+                        None if place.is_some() => {
+                            moved += u64::from(drawn.contains(&content(unit, own, &part, sample, None)?));
+                        }
+                        None => {}
                     }
                 }
             }
+            if moved > 0 {
+                let (name, run, samples) = (unit.name(), self.folder.name(), counted(moved, "sample"));
+                carried.notes.push(format!(
+                    "{name}: what {run} drew for {samples} is not kept: their index in the data set is another now, and draws \
+                     hang on it"
+                ));
+            }
         }
         Ok(carried)
+    }
+}
+
+impl CarriedOver {
+    /// Keeps what is there of a sample: as many answers as it asks for, or all there are.
+    fn keep(&mut self, unit: Unit<'_>, result: SampleResult) {
+        let asked = unit.answers().map_or(0, |asked| asked as usize);
+        if result.answers().len() < asked {
+            self.drawn.push((unit.id, result));
+            return;
+        }
+        let asks_each = unit.model.kind == ModelKind::Endpoint;
+        let result = if asked > 0 { result.first_answers(asked, asks_each) } else { result };
+        self.results.push((unit.id, result));
+    }
+}
+
+/// Results by what was asked, with the pin where the model is known by its path; of several the one with most answers.
+#[derive(Default)]
+struct Longest<'p>(BTreeMap<Digest, (SampleResult, Option<&'p Pin>)>);
+
+impl<'p> Longest<'p> {
+    fn keep(&mut self, content: Digest, result: SampleResult, pin: Option<&'p Pin>) {
+        if self.0.get(&content).is_none_or(|(known, _)| known.answers().len() <= result.answers().len()) {
+            self.0.insert(content, (result, pin));
+        }
     }
 }
 
@@ -251,7 +307,7 @@ fn is_computed_alike(format: u32, unit: Unit<'_>) -> bool {
 fn bare(model: &ModelPlan) -> ModelPlan {
     let endpoint = model.endpoint.as_ref().map(Endpoint::identity);
     let thinking = model.thinking.inferred();
-    let decoding = Decoding { card: false, ..model.decoding.clone() };
+    let decoding = Decoding { card: false, num_return_sequences: None, ..model.decoding.clone() };
     let (abbr, pred_postprocessors) = (String::new(), Vec::new());
     ModelPlan { abbr, pred_postprocessors, pin: None, endpoint, thinking, decoding, ..model.clone() }
 }
@@ -274,8 +330,19 @@ fn is_same_but_for_weights(one: &ModelPlan, other: &ModelPlan) -> bool {
     bare(one) == bare(other)
 }
 
-/// Digests everything that the result of a sample depends on. Weights that are known replace the paths where they lie.
-fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> Result<Digest, EncodeError> {
+/// Returns the index on which the draws of a sample hang; `None` where nothing is drawn.
+fn place(unit: Unit<'_>, sample: &Sample) -> Option<u32> {
+    unit.draws().then_some(sample.index)
+}
+
+/// Digests everything that an answer to a sample depends on. Weights that are known replace the paths where they lie.
+fn content(
+    unit: Unit<'_>,
+    pin: Option<&Pin>,
+    part: &Part,
+    sample: &Sample,
+    place: Option<u32>,
+) -> Result<Digest, EncodeError> {
     let mut model = bare(unit.model);
     if let Some(pin) = pin {
         model.pin = Some(pin.clone());
@@ -284,63 +351,10 @@ fn content(unit: Unit<'_>, pin: Option<&Pin>, part: &Part, sample: &Sample) -> R
         model.peft_path = None;
     }
     let shots: Vec<_> = sample.shots.iter().map(|&at| part.shots.get(at as usize)).collect();
-    let all = (&model, &unit.dataset.infer, &unit.dataset.shot_format, shots, &sample.body);
+    let all = (&model, unit.dataset.infer.asked_once(), &unit.dataset.shot_format, shots, &sample.body, place);
     Ok(Digest::of(&encode::json("what a sample asks", &all)?))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use compass_plans::damaged_run;
-
-    #[test]
-    fn answers_of_an_earlier_format_are_no_answers_of_today() {
-        let work_dir = tempfile::tempdir().unwrap();
-        let (_, mut plan, _) = damaged_run(work_dir.path());
-        let alike =
-            |plan: &Plan, format: u32| plan.units().map(|unit| is_computed_alike(format, unit)).collect::<Vec<_>>();
-        let (today, before) = (FORMAT_OF_THINKING, FORMAT_OF_THINKING - 1);
-        plan.datasets.truncate(1);
-        plan.models[0].kind = compass_plan::ModelKind::Hf;
-        plan.datasets[0].infer = compass_plan::InferSpec::Ppl;
-        assert_eq!((alike(&plan, before), alike(&plan, today)), (vec![true], vec![true]));
-        plan.models[0].chat = true;
-        assert_eq!((alike(&plan, before), alike(&plan, today)), (vec![false], vec![true]));
-        plan.models[0].chat = false;
-        plan.datasets[0].infer = compass_plan::InferSpec::Gen(compass_plan::GenSpec::default());
-        assert_eq!(alike(&plan, before), [false]);
-        plan.models[0].profile = NumericProfile::Opencompass;
-        assert_eq!(alike(&plan, before), [true]);
-        plan.models[0].kind = compass_plan::ModelKind::Echo;
-        assert_eq!(alike(&plan, before), [true]);
-    }
-
-    #[test]
-    fn what_is_not_kept_of_an_earlier_format_is_said_where_there_is_any() {
-        let work_dir = tempfile::tempdir().unwrap();
-        let (folder, mut plan, digest) = damaged_run(work_dir.path());
-        plan.format = FORMAT_OF_THINKING - 1;
-        plan.models[0].kind = compass_plan::ModelKind::Hf;
-        let weights = compass_plan::weights::WeightsDigest::new(BTreeMap::new());
-        plan.models[0].pin = Some(Pin { weights, generation: compass_plan::GenerationDefaults::default() });
-        let said = |infer: compass_plan::InferSpec| {
-            let mut before = plan.clone();
-            before.datasets[0].infer = infer;
-            let now = Plan { format: FORMAT_OF_THINKING, ..before.clone() };
-            EarlierRun::read(&folder, before, digest, &BTreeMap::new()).unwrap().left_behind(&now)
-        };
-        assert_eq!(said(compass_plan::InferSpec::Ppl), [""; 0]);
-        let said = said(compass_plan::InferSpec::Gen(compass_plan::GenSpec::default()));
-        assert!(said.len() == 1 && said[0].contains("are not kept: they are of plan format 2, which"), "{said:?}");
-    }
-
-    #[test]
-    fn damaged_results_are_not_run_again_where_their_sample_is_known_and_never_taken_over() {
-        let work_dir = tempfile::tempdir().unwrap();
-        let (folder, plan, digest) = damaged_run(work_dir.path());
-        let known = recorded(&folder, digest, &BTreeMap::new()).unwrap();
-        assert_eq!(known.done(UnitId(0)).pairs(), [(0, 2)]);
-        let earlier = EarlierRun::read(&folder, plan, digest, &BTreeMap::new()).unwrap();
-        assert_eq!(earlier.results.keys().collect::<Vec<_>>(), [&(UnitId(0), 0)]);
-    }
-}
+#[path = "carry_over_tests.rs"]
+mod tests;

@@ -41,21 +41,23 @@ pub fn import(folder: &RunFolder, plan: Digest, from: &str, carried: &CarriedOve
         })
     });
     segment.append(&pins.collect::<Result<Vec<_>, LedgerError>>()?)?;
-    for batch in carried.results.chunks(BATCH) {
-        let entries: Vec<LedgerEntry> = batch
-            .iter()
-            .map(|(unit, result)| LedgerEntry {
-                kind: Kind::Sample.into(),
-                unit: unit.0,
-                task: 0,
-                attempt: 0,
-                epoch: BEFORE_ALL.0,
-                worker: from.to_owned(),
-                payload: v1::SampleResult::from(result).encode_to_vec(),
-                device: 0,
-            })
-            .collect();
-        segment.append(&entries)?;
+    for (kind, results) in [(Kind::Sample, &carried.results), (Kind::Drawn, &carried.drawn)] {
+        for batch in results.chunks(BATCH) {
+            let entries: Vec<LedgerEntry> = batch
+                .iter()
+                .map(|(unit, result)| LedgerEntry {
+                    kind: kind.into(),
+                    unit: unit.0,
+                    task: 0,
+                    attempt: 0,
+                    epoch: BEFORE_ALL.0,
+                    worker: from.to_owned(),
+                    payload: v1::SampleResult::from(result).encode_to_vec(),
+                    device: 0,
+                })
+                .collect();
+            segment.append(&entries)?;
+        }
     }
     Ok(())
 }

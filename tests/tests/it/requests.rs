@@ -260,4 +260,22 @@ fn every_kind_goes_through_a_job() {
     assert!(job.predictions("echo", "clp")["0"]["prediction"].is_array(), "{}", job.predictions("echo", "clp")["0"]);
     job.run(&["--max-num-workers", "3"]).expect(0);
     assert_eq!(job.tree("results"), results, "three workers give what one gives");
+    let generated = || job.facts()["tokens"]["generated"].as_u64().unwrap();
+    let trees = || (job.tree("results"), job.tree("predictions"));
+    let of_three = generated();
+    // More answers to each prompt, then fewer: what was drawn is kept.
+    for answers in [5, 2] {
+        job.configure(&ECHO.replace("num_return_sequences = 3", &format!("num_return_sequences = {answers}")));
+        let resumed = job.run(&["--max-num-workers", "2", "-r"]).expect(0);
+        let (kept, drawn) = (trees(), generated());
+        assert_eq!(
+            resumed.stderr.contains("the answers that were drawn for 40 more"),
+            answers == 5,
+            "{}",
+            resumed.stderr
+        );
+        job.run(&["--max-num-workers", "1"]).expect(0);
+        assert!(kept == trees(), "as if all {answers} were drawn at once");
+        assert_eq!(drawn, generated().saturating_sub(of_three), "no token of the answers that were there");
+    }
 }

@@ -110,6 +110,10 @@ pub async fn open_run(
     }
     let kept = kept(folder, run, &planned)?;
     let (name, count, expected) = (kept.from.name(), kept.carried.results.len(), planned.plan.expected());
+    let drawn = match kept.carried.drawn.len() {
+        0 => String::new(),
+        drawn => format!(", and the answers that were drawn for {drawn} more, to which others are added"),
+    };
     let opened = begin(config, request, None, &planned, Some(kept)).await?;
     let what = match (is_same, holds && is_adopted) {
         (false, _) => "the configuration is not that",
@@ -117,7 +121,7 @@ pub async fn open_run(
         (true, false) => "the weights are not those",
     };
     print_status(format!(
-        "{what} of {name}: {count} of {expected} samples are the same and kept, in {}",
+        "{what} of {name}: {count} of {expected} samples are the same and kept{drawn}, in {}",
         opened.folder.shown()
     ));
     Ok(opened)
@@ -196,7 +200,8 @@ fn kept(from: RunFolder, run: EarlierRun, planned: &Planned) -> Result<EarlierRe
     for line in run.left_behind(&planned.plan) {
         print_status(line);
     }
-    let carried = block_in_place(|| run.answers(planned)).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    let mut carried = block_in_place(|| run.answers(planned)).map_err(|error| Failure::of(exit::BAD_INPUT, &error))?;
+    std::mem::take(&mut carried.notes).into_iter().for_each(|note| report(Diagnostic::note(note)));
     Ok(EarlierResults { from, carried })
 }
 
