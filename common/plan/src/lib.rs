@@ -14,6 +14,7 @@ pub mod evaluation;
 mod generation;
 mod generation_defaults;
 mod head;
+mod known_kind;
 mod layout;
 pub mod partition;
 mod program;

@@ -53,12 +53,27 @@ pub(super) struct SampleNotes {
     judged: [Listed; JUDGED.len()],
     /// Lines on answers whose thinking did not end, one for each result that has a share of them worth a word.
     unfinished: Vec<String>,
+    /// Lines on answers of other classes.
+    classes: Vec<String>,
     /// Lines on second readings, one for each result of which enough verdicts differ.
     readings: Vec<String>,
 }
 
 /// Least share of unfinished answers that is said, in percent.
 const LEAST_UNFINISHED: f64 = 1.0;
+/// Least share of the answers of another class that is said, in percent.
+const LEAST_OF_A_CLASS: f64 = 2.0;
+/// Classes beside those of a thinking, with what they say of answers.
+const CLASSES: [(&str, &str); 8] = [
+    ("cut", "are cut at their length"),
+    ("empty", "are empty"),
+    ("refused", "are refusals"),
+    ("looping", "repeat themselves"),
+    ("not_found", "hold nothing that `answer` finds"),
+    ("last_resort", "are read by a last resort"),
+    ("outside", "name something else than an option"),
+    ("undecided", "are undecided"),
+];
 /// Least share of verdicts that differ when answers are read a second time, in percent, and least number of them.
 const LEAST_DIFFERENT: f64 = 1.0;
 const FEWEST_DIFFERENT: u64 = 2;
@@ -72,6 +87,7 @@ impl SampleNotes {
             listed.extend(indices.map(|indices| (name.to_owned(), indices.clone())));
         }
         self.unfinished.extend(unfinished(name, document));
+        self.classes.extend(classes(name, document));
         self.readings.extend(reading(name, document));
     }
 
@@ -85,7 +101,8 @@ impl SampleNotes {
         let judged = JUDGED.iter().zip(&self.judged).filter_map(|(happening, listed)| said(listed, happening));
         let unfinished = first_lines(&self.unfinished, "have unfinished answers");
         let readings = first_lines(&self.readings, "have verdicts that differ as `answer` reads");
-        judged.chain(unfinished).chain(readings)
+        let classes = first_lines(&self.classes, "have answers that `compass-master why` sorts");
+        judged.chain(unfinished).chain(classes).chain(readings)
     }
 }
 
@@ -114,6 +131,19 @@ fn reading(name: &str, document: &Map<String, Value>) -> Option<String> {
     ))
 }
 
+/// Returns a line on the answers of a result that are of other classes, each from its share of [`LEAST_OF_A_CLASS`] on.
+fn classes(name: &str, document: &Map<String, Value>) -> Option<String> {
+    let answers = document.get("answers")?;
+    let count = |key: &str| answers.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let all = count("answers");
+    let is_worth_a_word = |count: u64| count > 0 && count as f64 >= all as f64 * LEAST_OF_A_CLASS / 100.0;
+    let found = CLASSES.iter().map(|(key, what)| (count(key), what)).filter(|(count, _)| is_worth_a_word(*count));
+    let said: Vec<String> = found.map(|(count, what)| format!("{} {what}", grouped(count))).collect();
+    let unit = name.replacen('/', " ", 1);
+    (!said.is_empty())
+        .then(|| format!("{name}: of {} answers {} (compass-master why RUN {unit})", grouped(all), said.join(", ")))
+}
+
 /// Returns a line on the answers of a result whose thinking did not end, from its share of [`LEAST_UNFINISHED`] on.
 fn unfinished(name: &str, document: &Map<String, Value>) -> Option<String> {
     let answers = document.get("answers")?;
@@ -130,8 +160,13 @@ fn unfinished(name: &str, document: &Map<String, Value>) -> Option<String> {
         }
     };
     let median = answers.pointer("/thinking_tokens/median").and_then(Value::as_u64).unwrap_or(0);
+    let bound = |key: &str| document.get("bounds")?.get(key)?.as_f64();
+    let bounds = match (bound("if_right"), bound("low"), bound("high")) {
+        (Some(share), Some(low), Some(high)) => format!("; {share:.2} if all were right, bounds {low:.1} to {high:.1}"),
+        _ => String::new(),
+    };
     Some(format!(
-        "{name}: {} of {} answers are unfinished and count as wrong: {apart}; median thinking {} tokens",
+        "{name}: {} of {} answers are unfinished and count as wrong: {apart}; median thinking {} tokens{bounds}",
         grouped(cut + ended),
         grouped(all),
         grouped(median)
@@ -161,6 +196,25 @@ mod tests {
 
     fn add(notes: &mut SampleNotes, name: &str, document: Value) {
         notes.add(name, document.as_object().unwrap());
+    }
+
+    #[test]
+    fn classes_and_bounds_of_answers_are_said_where_a_share_matters() {
+        let mut notes = SampleNotes::default();
+        let answers = json!({
+            "answers": 1920, "unfinished": 230, "cut": 20, "looping": 39, "not_found": 100, "thinking_tokens": {"median": 9412}
+        });
+        let bounds = json!({"if_right": 73.33333, "low": 47.28, "high": 86.14});
+        add(&mut notes, "m/a", json!({"answers": answers, "bounds": bounds}));
+        add(&mut notes, "m/b", json!({"answers": {"answers": 100, "cut": 1}}));
+        assert_eq!(
+            notes.remarks().collect::<Vec<_>>(),
+            [
+                "m/a: 230 of 1,920 answers are unfinished and count as wrong: they met their length; median thinking 9,412 tokens; \
+                 73.33 if all were right, bounds 47.3 to 86.1",
+                "m/a: of 1,920 answers 39 repeat themselves, 100 hold nothing that `answer` finds (compass-master why RUN m a)",
+            ]
+        );
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub enum Command {
     },
     /// The table of a run as it was last written, or a part of it; it needs neither the configuration nor the store
     Viz(VizArguments),
-    /// Why a score is what it is: the answers of a run by what became of them, and some of each class
+    /// The reasons for a score: the answers of a run by what became of them, and some of each class
     Why(WhyArguments),
     /// How two runs differ, question by question: intervals, tests, and which of the two is better where
     Compare(Box<CompareArguments>),

@@ -215,7 +215,7 @@ impl Job {
         if is_asked { index % ANSWERS } else { 0 }
     }
 
-    /// What an earlier run drew for samples of a unit.
+    /// Answers that an earlier run drew for samples of a unit.
     fn drawn_in(&self, unit: u32) -> BTreeMap<u32, SampleResult> {
         let drawn = |(_, index): SampleKey| {
             let count = self.drawn((unit, index)) as usize;

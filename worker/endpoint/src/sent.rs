@@ -1,4 +1,4 @@
-//! What is sent for a sample: its prompt, and the bound of the thinking behind it.
+//! The prompt of a sample as it is sent, and the bound of the thinking behind it.
 
 use compass_plan::prompt::RenderedPrompt;
 use compass_plan::{AtBudget, REST, Thinking};

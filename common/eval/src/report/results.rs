@@ -86,7 +86,7 @@ fn at_k(at: &AtK) -> (String, Value) {
     (at.k.to_string(), document.into())
 }
 
-/// What was drawn: `questions`, `answers` to each (the fewest and the most where they differ), `unsettled` questions, and the
+/// Drawn answers: `questions`, `answers` to each (the fewest and the most where they differ), `unsettled` questions, and the
 /// standard error `stderr` of pass@1 that draws alone make.
 fn draws(by_k: &ByK) -> Value {
     let (fewest, most) = by_k.answers;

@@ -163,7 +163,7 @@ mod tests {
             Summary { models: Vec::new(), rows: Vec::new(), listed: None, remarks: Vec::new(), rates: Vec::new() };
         assert_eq!(Summary::from_long_csv(&none.long_csv()), Some(none));
         let cut = EXPECTED.trim_end().rsplit_once('\n').unwrap().0;
-        // Without the columns of answers, and without those of the uncertainty.
+        // Without the columns of answers, and without the uncertainty.
         for columns in [19, 22] {
             let line = |line: &str| line.rsplitn(columns + 1, ',').last().unwrap().to_owned() + "\n";
             let older: String = summary().long_csv().lines().map(line).collect();

@@ -2,7 +2,7 @@
 
 use crate::evaluator::{AnswerClass, AnswerFigures, Lengths, OpenBounds};
 
-/// Columns behind those of the classes.
+/// Columns behind the classes.
 const FIGURES: [&str; 7] = [
     "thinking_tokens_median",
     "thinking_tokens_p95",

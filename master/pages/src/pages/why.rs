@@ -104,7 +104,15 @@ mod tests {
         };
         let class = |class, first| ClassOfAnswers { class, answers: 2, judged: 2, right: 1, first };
         let classes = vec![class("cut", vec![answer]), class("read_right", Vec::new())];
-        let unit = UnitAnswers { model: "m".into(), dataset: "d".into(), answers: 8, judged: 8, right: 4, classes };
+        let unit = UnitAnswers {
+            model: "m".into(),
+            dataset: "d".into(),
+            reading: None,
+            answers: 8,
+            judged: 8,
+            right: 4,
+            classes,
+        };
         let page = why("r", &[unit]).into_string();
         assert!(page.contains("m, d: 8 answers, 50.0 % right"), "{page}");
         assert!(page.contains("/runs/r/samples?model=m&amp;dataset=d&amp;filter=cut"), "{page}");

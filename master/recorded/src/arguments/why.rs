@@ -27,7 +27,7 @@ pub struct WhyArguments {
     #[arg(long, value_name = "CLASS")]
     pub class: Option<String>,
 
-    /// How many answers of each class are shown, the first ones
+    /// Show this many answers of each class, the first ones
     #[arg(short = 'n', value_name = "N", default_value_t = 10)]
     pub number: usize,
 

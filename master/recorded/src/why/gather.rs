@@ -36,6 +36,8 @@ pub struct WhyQuery {
 pub struct UnitAnswers {
     pub model: String,
     pub dataset: String,
+    /// Kind of the answers that are read a second time; `None` where they are not.
+    pub reading: Option<AnswerKind>,
     pub answers: u64,
     /// Answers that the evaluator judged, and those that it found right.
     pub judged: u64,
@@ -65,7 +67,7 @@ pub struct SelectedAnswer {
     /// Both ends of its text, or of its thinking where that did not end; the second is empty where the first is all.
     pub begin: String,
     pub end: String,
-    /// What the evaluator compared, and what `answer` reads.
+    /// Text that the evaluator compared, and the one that `answer` reads.
     pub processed: String,
     pub read: Option<String>,
     pub gold: String,
@@ -97,6 +99,7 @@ fn of_unit(run: &OpenedRun, unit: Unit<'_>, query: &WhyQuery) -> Result<UnitAnsw
     let mut all = UnitAnswers {
         model: unit.model.abbr.clone(),
         dataset: unit.dataset.abbr.clone(),
+        reading: kind.clone(),
         answers: 0,
         judged: 0,
         right: 0,

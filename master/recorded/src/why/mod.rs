@@ -1,4 +1,4 @@
-//! Why a score is what it is: the answers of a run by their classes, with the accuracy and the first answers of each.
+//! Reasons for a score: the answers of a run by their classes, with the accuracy and the first answers of each.
 
 mod command;
 mod gather;

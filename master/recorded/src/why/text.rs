@@ -22,7 +22,7 @@ pub(super) fn text(units: &[UnitAnswers], run: &str) -> String {
             let _ = writeln!(text, "  {:<12} {:>9} {share:>6.1} % {right:>8}", class.class, grouped(class.answers));
         }
         for class in &unit.classes {
-            shown(&mut text, class);
+            shown(&mut text, class, unit.reading.is_some());
         }
         text.push('\n');
     }
@@ -32,7 +32,7 @@ pub(super) fn text(units: &[UnitAnswers], run: &str) -> String {
     text
 }
 
-fn shown(text: &mut String, class: &ClassOfAnswers) {
+fn shown(text: &mut String, class: &ClassOfAnswers, is_read: bool) {
     if class.first.is_empty() {
         return;
     }
@@ -48,10 +48,14 @@ fn shown(text: &mut String, class: &ClassOfAnswers) {
             Some(false) => "wrong",
             None => "without a verdict",
         };
-        let read = read.as_ref().map_or_else(|| "nothing".to_owned(), |read| quoted(read));
+        let read = match (is_read, read) {
+            (false, _) => String::new(),
+            (true, None) => ", `answer` reads nothing".to_owned(),
+            (true, Some(read)) => format!(", `answer` reads {}", quoted(read)),
+        };
         let _ = writeln!(
             text,
-            "    {key}  {verdict}: gold {}, the evaluator compares {}, `answer` reads {read}",
+            "    {key}  {verdict}: gold {}, the evaluator compares {}{read}",
             quoted(gold),
             quoted(processed)
         );

@@ -26,9 +26,9 @@ pub enum AnswerClass {
     NotFound = 1 << 7,
     /// `answer` finds something that nothing announces.
     LastResort = 1 << 8,
-    /// What `answer` finds is no option, or of another kind.
+    /// `answer` finds something that is no option, or of another kind.
     Outside = 1 << 9,
-    /// Whether the answer equals the gold one is not decided.
+    /// The comparison with the gold answer is left open.
     Undecided = 1 << 10,
 }
 

@@ -14,7 +14,7 @@ pub struct Lengths {
     pub p95: u32,
 }
 
-/// What the score of a data set would be without the answers that are open, in percent.
+/// Bounds of the score of a data set some of whose answers are open, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenBounds {
     /// Accuracy if all open answers were right.

@@ -329,7 +329,7 @@ impl Lexer<'_> {
         (length > 0 && (1..=3).contains(&first) && is_meant).then_some(length)
     }
 
-    /// What may group digits at a place ahead; spaces under our rules alone.
+    /// Separators that may group digits at a place ahead; spaces under our rules alone.
     fn separator(&self, ahead: usize) -> Option<&'static str> {
         match (self.peek(ahead), self.peek(ahead + 1)) {
             (',', _) => Some(","),
