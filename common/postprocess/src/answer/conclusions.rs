@@ -14,9 +14,9 @@ use std::sync::LazyLock;
 
 static CONCLUDES: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
-        r"(?:(?i:\b(?:so|therefore|thus|hence|consequently|choose|chose|pick|select|go with|go for|must be|should be|would be|conclude|only|going with|going for|leaving|leaves|guess|would say|i'd say|i’d say|has to be|elimination|it's|it’s|it is))",
+        r"(?:(?i:\b(?:so|therefore|thus|hence|consequently|choose|chose|pick|select|go with|go for|must be|should be|would be|conclude|only|going with|going for|lean(?:ing)? towards?|leaving|leaves|guess|would say|i'd say|i’d say|has to be|elimination|it's|it’s|it is))",
         r"(?i:[,:]?\s+(?:it\s+(?:is|must be|has to be)\s+|it's\s+|that\s+|us with\s+|only\s+|actually\s+)?(?:the\s+)?(?:correct\s+)?(?:option|choice|answer|letter)?\s*)",
-        r"|(?:所以|因此|综上|应为|应该是|[,;]是|只有|只能是|其实是|实际上是|显然|选择?)[,:]?(?:选项|为|是|选择|选|答案)*\s*)",
+        r"|(?:所以|因此|综上|应为|应该是|[,;]是|(?:就|当然|肯定|一定|必然)是|只有|只能是|其实是|实际上是|显然|选择?)[,:]?(?:选项|为|是|选择|选|答案)*\s*)",
         r#"[(\[*"']*([A-Za-z0-9])"#,
     ))
 });
@@ -24,9 +24,9 @@ static AFFIRMS: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?:^|[^A-Za-z0-9'])([A-Z0-9])(?:",
         r#"[)\]*"'.]*\s+(?:is|seems|appears|looks|must be|would be)\s+(?:(?:the|clearly|definitely|indeed|therefore|thus|most|only)\s+)*"#,
-        r"(?:correct|right|true|best|better|answer|choice|option|appropriate|accurate|suitable|likely)\b",
-        r#"|[)\]*"'.]*\s+(?:it is|fits|works|survives|remains)\b"#,
-        r"|\s*(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|最|完全|才是|则)?\s*(?:对的|正确|符合|恰当|合适|合理|√|✓|✔|对(?:[,。;.]|$)))",
+        r"(?:correct|right|true|best|answer|choice|option|better (?:choice|option|answer)|appropriate|accurate|suitable|likely)\b",
+        r#"|[)\]*"'.]*\s+(?:it is(?:[.!]|$)|(?:fits|works|survives|remains)\b)"#,
+        r"|\s*(?:项|选项)?(?:的?(?:说法|描述|表述|内容))?(?:是|为|最|完全|才是|则)?\s*(?:对的|正确|符合|恰当|合适|合理|√|✓|✔|当选|对(?:[,。;.]|$)))",
     ))
 });
 static MENTIONS: LazyLock<Regex> = LazyLock::new(|| {
@@ -45,7 +45,7 @@ pub(super) fn conclusion(text: &str, options: &str) -> Option<String> {
         let rest = &text[named.end..];
         let goes_with = strip_word(rest.trim_start_matches(' '), &["because", "since", "as", "it", "i"]).is_some();
         let affirms = || AFFIRMS.find(beginning(&text[named.start..], 60)).is_some_and(|found| found.start() == 0);
-        goes_with || ends_clause(rest) || affirms()
+        goes_with || ends_clause(rest) || rest.starts_with(['了', '吧', '呢']) || affirms()
     };
     named(&CONCLUDES, text, options).into_iter().rfind(concludes).map(|found| found.letter)
 }

@@ -66,7 +66,7 @@ pub(super) fn head(rest: &str) -> &str {
 }
 
 /// Strips `x =`, `x_1 =`.
-fn strip_variable(rest: &str) -> Option<&str> {
+pub(super) fn strip_variable(rest: &str) -> Option<&str> {
     let after = rest.strip_prefix(|c: char| c.is_ascii_alphabetic())?;
     let after = after
         .strip_prefix('_')

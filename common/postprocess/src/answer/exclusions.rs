@@ -15,6 +15,6 @@ pub(super) static WITHDRAWN: LazyLock<Regex> = LazyLock::new(|| {
 /// Words before an option that exclude it.
 pub(super) static EXCLUDES: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r"(?i)(?:\bnot|n't|n’t|\beliminate[sd]?|\brules? out|\bexclud\w+|\bthan|\bwhy|排除|不是|不(?:能|可能|应该?|可|宜)?选|并非)\s*(?:option |choice |选项)?[(\[*]*$",
+        r"(?i)(?:\bnot|n't|n’t|\beliminate[sd]?|\brules? out|\bexclud\w+|\bthan|\bwhy|排除|不是|不(?:能|可能|应该?|可|宜)?选|当选[,:]|并非)\s*(?:option |choice |选项)?[(\[*]*$",
     )
 });

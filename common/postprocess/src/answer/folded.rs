@@ -45,7 +45,11 @@ pub(super) fn ending(text: &str, bytes: usize) -> &str {
 pub(super) fn sentence(text: &str) -> &str {
     let ends = |(at, c): &(usize, char)| match c {
         '\n' | '!' | '?' | ';' | '。' => true,
-        '.' => text[at + 1..].chars().next().is_none_or(|next| next.is_whitespace() || "*\"”)".contains(next)),
+        '.' => {
+            let ends = |next: char| next.is_whitespace() || "*\"”)".contains(next);
+            text[at + 1..].chars().next().is_none_or(ends)
+                && !["i.e", "e.g"].iter().any(|word| text[..*at].ends_with(word))
+        }
         _ => false,
     };
     text.char_indices().find(ends).map_or(text, |(at, _)| &text[..at])

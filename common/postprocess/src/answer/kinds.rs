@@ -1,7 +1,7 @@
 //! Values of each kind at the head of a text: behind a marker, or all of a box, a tag or a line.
 
 use super::candidate::{Read, Reading};
-use super::dress::{Denial, denial, head, undress};
+use super::dress::{Denial, denial, head, strip_variable, undress};
 use super::exclusions::EXCLUDES;
 use super::folded::{WINDOW, after_closers, beginning, constant, ending, ends_clause, is_latin, sentence};
 use super::found::AnswerKind;
@@ -62,7 +62,10 @@ fn other(text: &str) -> Option<Read<'_>> {
 }
 
 fn choice<'t>(text: &'t str, options: &str, extent: Extent) -> Option<Read<'t>> {
-    let inner = head(text);
+    let bare = undress(text);
+    // `C = 3.2` names an option, no variable.
+    let is_named = bare.starts_with(|c| options.contains(c)) && strip_variable(bare).is_some();
+    let inner = if is_named { bare } else { head(text) };
     if begins_list(inner, options) {
         return None;
     }
@@ -107,6 +110,9 @@ static LONGER: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^(?:[\s)}$]*(?:(?:[+×÷^−]|\\(?:times|div|cdot|pm)\b)\s*[{(\\]?-?[\da-z$\\]|\*\s?\d|[-–]\s*[$\\(]?\d|=|<|:\d|\\(?:sqrt|pi)|[π√])|[xyzni](?:[^a-z]|$)|\([a-z\d][-+)*]|\s*(?:to|~|至|到)\s*[$€£]?\d|\s*[a-z]+\s+and\s+\d|\s*[a-z/]{1,8}\s*[*×+÷]\s*\d)",
     )
 });
+/// Text behind a number of a box by which it is not all: further digits, a factorial, another number.
+static MORE: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"(?i)^(?: \d|!|[\s}]*(?:\\text\{)?\s*\b(?:and|or)\b[\s}$]*[-\d\\])"));
 /// A degree sign, which is no power.
 static DEGREE: LazyLock<Regex> = LazyLock::new(|| constant(r"^\s*\^\{?\\circ"));
 
@@ -122,19 +128,18 @@ fn number(text: &str, extent: Extent) -> Option<Read<'_>> {
             Extent::Whole => equals(clause).map_or_else(|| other(clause), |found| valid(found, "")),
         };
     };
-    if is_longer(found.rest) || extent == Extent::Whole && is_spaced(found.rest) {
-        return equals(clause).map_or_else(|| other(clause), |found| valid(found, ""));
+    if extent == Extent::Whole && MORE.is_match(found.rest) {
+        return other(clause);
+    }
+    if is_longer(found.rest) {
+        let first = || found.rest.trim_start().starts_with('=').then(|| found.text.clone());
+        return equals(clause).or_else(first).map_or_else(|| other(clause), |number| valid(number, ""));
     }
     match total(found.rest) {
         Some(total) => valid(total.text, ""),
         None if is_list(found.rest) => other(clause),
         None => valid(found.text, found.rest),
     }
-}
-
-/// Returns `true` if further digits follow behind a space.
-fn is_spaced(rest: &str) -> bool {
-    rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Returns the total behind the price of each: `$5 each, for a total of $20`.
@@ -185,11 +190,16 @@ pub(super) fn clause_number(clause: &str) -> Option<Number<'_>> {
             r"|\b(?:(?:out )?of|in|after|for|per|at|over|within|during|from|than|by)\s+(?:the\s+|each of the\s+|about\s+)?[$€£]?\d[\d,]*(?:\.\d+)?",
         ))
     });
+    static SO: LazyLock<Regex> = LazyLock::new(|| constant(r"(?i),\s+(?:so|thus|therefore|hence)\s"));
     static IN_TOTAL: LazyLock<Regex> =
         LazyLock::new(|| constant(r"(?i)([$€£]?\d[\d,]*(?:\.\d+)?)(?:\s+\w+)?\s+(?:in total|altogether|in all)\b"));
     let bold = BOLD.captures_iter(clause).filter_map(|bold| number_at(head(bold.get(1)?.as_str()))).last();
     let in_total = || IN_TOTAL.captures_iter(clause).filter_map(|total| number_at(total.get(1)?.as_str())).last();
     if let Some(number) = bold.or_else(in_total) {
+        return Some(number);
+    }
+    let so = SO.find_iter(clause).last().and_then(|so| clause_number(&clause[so.end()..]));
+    if let Some(number) = so {
         return Some(number);
     }
     if let Some(text) = equals(clause) {
@@ -246,7 +256,8 @@ pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
         let is_part = operator.len() < start && operator.ends_with(is_latin)
             || text[..start].ends_with(['^', ':']) && !text[..start - 1].ends_with([' ', '\n'])
             || text[..start].ends_with("^{")
-            || number.rest.starts_with([':', '^']) && number.rest[1..].starts_with(|c: char| c.is_ascii_digit());
+            || text[..start].ends_with(',') && text[..start - 1].ends_with(|c: char| c.is_ascii_digit())
+            || number.rest.starts_with([':', '^', ',']) && number.rest[1..].starts_with(|c: char| c.is_ascii_digit());
         if !is_word && !is_part && !is_item && !LABEL.is_match(ending(before, 12)) {
             found.push(number);
         }

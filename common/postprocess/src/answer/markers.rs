@@ -34,7 +34,7 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^(?:\s+(?:choice|option|letter|key))?",
         r"(?:\s+(?:to|for|of|in|here|among|from)\b[^.\n?!;:]{0,80}?)?",
         r"(?:,?\s*(?:then|therefore|thus|hence|however),?)?",
-        r#"[*_"'\s\])}>]*(?:(?<sign>:|=|→|⇒|\||—|-{1,2}>?\s|】)|\s(?:is|are|was|would be|should be|must be|will be|has to be|comes (?:out )?to|equals)\b)"#,
+        r#"[*_"'\s\])}>]*(?:(?<sign>:|=|→|⇒|\||[—–]|-{1,2}>?\s|】)|\s(?:is|are|was|would be|should be|must be|will be|has to be|comes (?:out )?to|equals)\b)"#,
     ))
 });
 /// The head of a line before its word for an answer, where no verb and no sign is needed.

@@ -119,7 +119,7 @@ pub(super) fn tidy(text: &str) -> &str {
     let mut text = text;
     loop {
         let before = text.len();
-        text = text.trim().trim_end_matches(['.', ',', ';', '*', ':', '。', '，']).trim_start_matches('*');
+        text = text.trim().trim_end_matches(['.', ',', ';', '*', ':', '。', '，']).trim_start_matches(['*', '=']);
         text = text.strip_prefix("\\displaystyle").unwrap_or(text);
         for (open, close) in PAIRS {
             let inner = text.strip_prefix(open).and_then(|inner| inner.strip_suffix(close));

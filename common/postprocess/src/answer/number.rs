@@ -39,7 +39,11 @@ pub(super) fn number_at(text: &str) -> Option<Number<'_>> {
     let rest = currency(rest);
     let (again, rest) = sign(rest);
     let negative = negative != again;
-    let signed = |text: String| if negative && text != "0" { format!("-{text}") } else { text };
+    let signed = |text: String| match text.strip_prefix('-') {
+        Some(positive) if negative => positive.to_owned(),
+        _ if negative && text != "0" => format!("-{text}"),
+        _ => text,
+    };
     if let Some(found) = latex_fraction(rest) {
         return Some(Number { text: signed(found.text), rest: found.rest });
     }
@@ -159,9 +163,12 @@ fn vulgar(rest: &str) -> Option<Number<'_>> {
 fn latex_fraction(text: &str) -> Option<Number<'_>> {
     let inner =
         ["\\frac", "\\dfrac", "\\tfrac"].iter().find_map(|name| text.trim_start_matches(' ').strip_prefix(name))?;
-    let (above, rest) = argument(inner)?;
+    let (sign, (above, rest)) = match inner.strip_prefix("{-").map(digit_run) {
+        Some((above, rest)) if !above.is_empty() => ("-", (above, rest.strip_prefix('}')?)),
+        _ => ("", argument(inner)?),
+    };
     let (below, rest) = argument(rest)?;
-    Some(Number { text: format!("{above}/{below}"), rest })
+    Some(Number { text: format!("{sign}{above}/{below}"), rest })
 }
 
 /// Reads `{12}` or one digit.

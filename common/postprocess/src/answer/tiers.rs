@@ -162,7 +162,15 @@ fn behind_marker(text: &str, kind: &AnswerKind, marker: &Marker) -> Option<Candi
 
 /// Returns `true` if a text ends within a box: its value may go on.
 fn ends_in_box(text: &str) -> bool {
-    text.rfind("\\boxed{").is_some_and(|at| !text[at..].contains('}'))
+    let Some(at) = text.rfind("\\boxed{") else { return false };
+    let mut depth = 0;
+    for c in text[at..].chars().filter(|c| matches!(c, '{' | '}')) {
+        depth += if c == '{' { 1 } else { -1 };
+        if depth == 0 {
+            return false;
+        }
+    }
+    true
 }
 
 fn in_tags(text: &str, kind: &AnswerKind) -> Vec<Candidate> {

@@ -89,7 +89,7 @@ pub(crate) const VALUES: &[Case] = &[
     Case("number", "答案为 $12$ 平方厘米", "12", "Marker"),
     Case("number", "最终答案是：**12**", "12", "Marker"),
     Case("number", "The probability is 0.25.", "0.25", "LastResort"),
-    Case("number", "The answer is seven, i.e. 7.", "7", "LastResort"),
+    Case("number", "The answer is seven, i.e. 7.", "7", "Marker"),
     Case("number", "Janet makes 18 dollars every day at the farmers' market.", "18", "LastResort"),
     Case("number", "The answer is 100 (one hundred).", "100", "Marker"),
     Case("number", "$20", "20", "LastLine"),
