@@ -115,12 +115,18 @@ impl Ratio {
         self.over.sign() == Sign::Minus
     }
 
-    /// Steps that a sum or product with another number counts as: a common divisor takes time by the square of its length.
+    /// Steps that a sum or product with another number counts as: a common divisor takes a division for each two bits or so, a long
+    /// one time by the square of its length.
     pub(super) fn steps(&self, other: &Self) -> usize {
         let bits = [&self.over, &self.under, &other.over, &other.under].map(BigInt::bits).iter().sum::<u64>();
         let words = usize::try_from(bits / 64).unwrap_or(usize::MAX);
         let is_whole = self.is_whole() && other.is_whole();
-        1 + if is_whole { words / 8 } else { words.saturating_mul(words) / 8 }
+        match () {
+            () if is_whole => 1 + words / 8,
+            // Both products fit in words of the machine.
+            () if words < 2 => 1,
+            () => words.saturating_mul(16 + words / 8),
+        }
     }
 
     /// The number, where it is whole and fits.
