@@ -278,6 +278,7 @@ full "bench-makespan" 20 target/release/bench-makespan --jobs 200 --first-seed 5
 full "bench-far" 5 target/release/bench-far
 full "bench-endpoint" 10 target/release/bench-endpoint
 full "bench-estimate" 15 target/release/bench-estimate
+full "bench-answers" 5 target/release/bench-answers
 full "scale --small" 10 target/release/scale --small
 full "watched --full" 30 target/debug/watched --full
 full "browser" 20 tests/browser/run.sh
