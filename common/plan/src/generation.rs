@@ -85,6 +85,14 @@ impl Decoding {
         if self.card { bare() } else { self.clone() }
     }
 
+    /// Describes the draws that came from a card, with what was written before them; `None` without a card.
+    pub fn describe_card(&self) -> Option<String> {
+        let Self { temperature, top_k, top_p, repetition_penalty, .. } = *self;
+        let draws =
+            GenerationDefaults { temperature, top_k, top_p, repetition_penalty, ..GenerationDefaults::default() };
+        self.card.then(|| format!("draws as generation_config.json has it: {}", draws.shown_draws()))
+    }
+
     /// Returns whether tokens are drawn.
     pub fn samples(&self) -> bool {
         self.do_sample.unwrap_or(false)
@@ -135,6 +143,8 @@ mod tests {
         );
         assert_eq!(drawn.without_card(), written.with_card(&GenerationDefaults::default()).without_card());
         assert_eq!(written.without_card(), written);
+        let described = "draws as generation_config.json has it: temperature 1, top_p 0.95";
+        assert_eq!((drawn.describe_card().as_deref(), written.describe_card()), (Some(described), None));
         let text = serde_json::to_string(&written).unwrap();
         assert!(!text.contains("card"), "plans without it are as before: {text}");
         let again: Decoding = serde_json::from_str(&serde_json::to_string(&drawn).unwrap()).unwrap();

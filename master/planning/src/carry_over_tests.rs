@@ -154,3 +154,33 @@ fn nothing_that_was_drawn_is_kept_at_another_index() {
     assert_eq!((carried.results.len(), carried.notes.len()), (2, 0));
     assert_eq!(carried.results[0].1, SampleResult { index: 0, ..answered(1, 1) });
 }
+
+#[test]
+fn a_model_that_is_gone_is_known_though_its_card_is_gone_too() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let (folder, mut plan, digest) = damaged_run(work_dir.path());
+    let card =
+        compass_plan::GenerationDefaults { temperature: Some(0.6), ..compass_plan::GenerationDefaults::default() };
+    let written = Decoding { seed: Some(3), ..Decoding::default() };
+    plan.models[0].decoding = written.with_card(&card);
+    let known = plan.models[0].clone();
+    let earlier = EarlierRun::read(&folder, plan, digest, &BTreeMap::new()).unwrap();
+    let unread = compass_plan::GenerationDefaults::default();
+    let gone = ModelPlan { decoding: written.with_card(&unread), ..known.clone() };
+    assert_eq!(earlier.as_before(gone.clone(), true).decoding, known.decoding);
+    assert_eq!(earlier.as_before(gone.clone(), false), gone, "where its files are, they count");
+    let other = ModelPlan { decoding: Decoding { seed: Some(4), ..gone.decoding.clone() }, ..gone };
+    assert_eq!(earlier.as_before(other.clone(), true), other);
+    let explicit = ModelPlan { decoding: Decoding { card: false, ..known.decoding.clone() }, ..known.clone() };
+    assert!(is_same_but_for_weights(&explicit, &known), "the same numbers, written");
+}
+
+#[test]
+fn damaged_results_are_not_run_again_where_their_sample_is_known_and_never_taken_over() {
+    let work_dir = tempfile::tempdir().unwrap();
+    let (folder, plan, digest) = damaged_run(work_dir.path());
+    let known = recorded(&folder, digest, &BTreeMap::new()).unwrap();
+    assert_eq!(known.done(UnitId(0)).pairs(), [(0, 2)]);
+    let earlier = EarlierRun::read(&folder, plan, digest, &BTreeMap::new()).unwrap();
+    assert_eq!(earlier.results.keys().collect::<Vec<_>>(), [&(UnitId(0), 0)]);
+}

@@ -37,6 +37,11 @@ pub fn dry_run(config: &Config, planned: &Planned, unsafe_local_exec: bool, debu
             let _ = writeln!(text, "{}: {described}", model.abbr);
         }
     }
+    for model in &plan.models {
+        if let Some(described) = model.decoding.describe_card() {
+            let _ = writeln!(text, "{}: {described}", model.abbr);
+        }
+    }
     text.push_str(&stage(config, (plan, &planned.duplicates), Programs::None, "", debug)?);
     if has_programs(plan) {
         let config = stage_config(config);
