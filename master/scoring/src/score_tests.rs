@@ -6,13 +6,13 @@ use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
 use compass_ledger::{Kind, Ledger, LedgerEntry, Reopened};
-use compass_plan::prompt::Shot;
+use compass_plan::prompt::{Prompt, Shot};
 use compass_progress::RunFacts;
 use compass_proto::v1;
 use compass_run_folder::{RunFolder, write_plan};
 use compass_types::ids::{Epoch, UnitId};
 use compass_types::intervals::IntervalSet;
-use compass_types::result::{Outcome, PromptFit, SampleResult};
+use compass_types::result::{Finish, Generation, Outcome, PromptFit, SampleResult};
 
 use compass_plan::*;
 use compass_plans::{damaged_run, planned, planned_of, result, sample};
@@ -157,4 +157,62 @@ fn damaged_entries_make_no_number_and_no_disagreement() {
     let mut facts = RunFacts::of_plan(&plan);
     origins.note(&mut facts, &plan);
     assert_eq!((facts.reports, facts.samples["w"]["m/d"].as_str()), (0, "0..2"), "one of them names its sample");
+}
+
+#[test]
+fn rates_of_k_answers_stand_in_the_results_and_below_the_table_in_whatever_order_answers_come() {
+    let part = |index: u32| Sample {
+        body: Body::Gen { prompt: Prompt::question(format!("{index}")) },
+        gold: "A".into(),
+        ..sample(index)
+    };
+    let drawn = |index: u32| {
+        let texts = [["A", "B", "A", ""], ["B", "B", "C", "A"]][index as usize];
+        let answers = texts.map(|text| Generation::new(text, 1, Finish::Stop)).to_vec();
+        SampleResult { outcome: Outcome::Generated(answers), ..result(index, 0) }
+    };
+    let scored = |order: [u32; 2]| {
+        let work_dir = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+        let mut planned = planned_of(Part { shots: vec![], samples: vec![part(0), part(1)] });
+        planned.plan.datasets[0].infer = InferSpec::Gen(GenSpec::default());
+        let digest = write_plan(&folder, &planned).unwrap();
+        let recorded = order.map(|index| {
+            let mut claim = Accumulator::new(&planned.plan.datasets[0].eval);
+            claim.observe(&part(index), &drawn(index));
+            let report = v1::ShardReport {
+                samples: vec![v1::Interval { first: index, end: index + 1 }],
+                eval_version: EVAL_VERSION,
+                state: claim.digest().0.to_vec(),
+                ..Default::default()
+            };
+            [
+                (Kind::Sample, v1::SampleResult::from(&drawn(index)).encode_to_vec()),
+                (Kind::Report, report.encode_to_vec()),
+            ]
+        });
+        let entries: Vec<LedgerEntry> = recorded
+            .into_iter()
+            .flatten()
+            .map(|(kind, payload)| LedgerEntry {
+                kind: kind.into(),
+                worker: "w".into(),
+                payload,
+                ..LedgerEntry::default()
+            })
+            .collect();
+        Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap().append(&entries).unwrap();
+        let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+        let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+        let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+        assert_eq!((&scored.notices, scored.complete), (&vec![], true));
+        (std::fs::read_to_string(folder.results("m", "d")).unwrap(), scored.summary.document())
+    };
+    let (results, document) = scored([0, 1]);
+    assert_eq!((&results, &document), (&scored([1, 0]).0, &scored([1, 0]).1));
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    let rates = ["pass", "maj", "all"].map(|rate| results["by_k"]["4"][rate].as_f64().unwrap());
+    assert_eq!(rates, [100.0, 50.0, 0.0], "the right class has most votes of the first question alone");
+    assert_eq!(results["draws"]["unsettled"], 2);
+    assert_eq!(document.matches("d, 2 questions, 4 answers each").count(), 2, "as text and as Markdown: {document}");
 }
