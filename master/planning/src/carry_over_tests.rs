@@ -174,13 +174,3 @@ fn a_model_that_is_gone_is_known_though_its_card_is_gone_too() {
     let explicit = ModelPlan { decoding: Decoding { card: false, ..known.decoding.clone() }, ..known.clone() };
     assert!(is_same_but_for_weights(&explicit, &known), "the same numbers, written");
 }
-
-#[test]
-fn damaged_results_are_not_run_again_where_their_sample_is_known_and_never_taken_over() {
-    let work_dir = tempfile::tempdir().unwrap();
-    let (folder, plan, digest) = damaged_run(work_dir.path());
-    let known = recorded(&folder, digest, &BTreeMap::new()).unwrap();
-    assert_eq!(known.done(UnitId(0)).pairs(), [(0, 2)]);
-    let earlier = EarlierRun::read(&folder, plan, digest, &BTreeMap::new()).unwrap();
-    assert_eq!(earlier.results.keys().collect::<Vec<_>>(), [&(UnitId(0), 0)]);
-}
