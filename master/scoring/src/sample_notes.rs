@@ -63,7 +63,7 @@ pub(super) struct SampleNotes {
 const LEAST_UNFINISHED: f64 = 1.0;
 /// Least share of the answers of another class that is said, in percent.
 const LEAST_OF_A_CLASS: f64 = 2.0;
-/// Classes beside those of a thinking, with what they say of answers.
+/// Classes that are not of a thinking, with the words for their answers.
 const CLASSES: [(&str, &str); 8] = [
     ("cut", "are cut at their length"),
     ("empty", "are empty"),

@@ -6,6 +6,7 @@ use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION};
 use compass_eval::report::Details;
 use compass_ledger::{Kind, Ledger, LedgerEntry, Reopened};
+use compass_plan::evaluation::Reading;
 use compass_plan::prompt::{Prompt, Shot};
 use compass_progress::RunFacts;
 use compass_proto::v1;
@@ -215,4 +216,58 @@ fn rates_of_k_answers_stand_in_the_results_and_below_the_table_in_whatever_order
     assert_eq!(rates, [100.0, 50.0, 0.0], "the right class has most votes of the first question alone");
     assert_eq!(results["draws"]["unsettled"], 2);
     assert_eq!(document.matches("d, 2 questions, 4 answers each").count(), 2, "as text and as Markdown: {document}");
+/// Scores two answers of one data set, both right, of which OpenCompass's `gsm8k` reads none so (#2343, #1818).
+fn score_money(reading: Reading) -> (String, serde_json::Value) {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let answers = [("so\n#### 70000", "$200,000 - $130,000 = $70,000."), ("so\n#### 1,234", "It is 1,234 in total.")];
+    let sample = |(index, (gold, _)): (usize, &(&str, &str))| Sample {
+        index: index as u32,
+        gold: (*gold).into(),
+        shots: Vec::new(),
+        body: Body::Gen { prompt: Prompt::question("how much?") },
+    };
+    let mut planned = planned_of(Part { shots: Vec::new(), samples: answers.iter().enumerate().map(sample).collect() });
+    let eval = serde_json::json!({
+        "evaluator": {"type": "gsm8k"}, "pred_postprocessors": ["gsm8k"], "dataset_postprocessors": ["gsm8k_dataset"],
+    });
+    let eval = EvalSpec { reading, ..serde_json::from_value(eval).unwrap() };
+    (planned.plan.datasets[0].eval, planned.plan.datasets[0].infer) = (eval, InferSpec::Gen(GenSpec::default()));
+    planned.head = serde_json::to_vec(&planned.plan).unwrap();
+    let digest = write_plan(&folder, &planned).unwrap();
+    let recorded = |(index, (_, text)): (usize, &(&str, &str))| {
+        let outcome = Outcome::Generated(vec![Generation::new(*text, 8, Finish::Eos)]);
+        let result = SampleResult { index: index as u32, fit: PromptFit::default(), outcome };
+        let payload = v1::SampleResult::from(&result).encode_to_vec();
+        LedgerEntry { kind: Kind::Sample.into(), worker: "w".into(), payload, ..LedgerEntry::default() }
+    };
+    let entries: Vec<LedgerEntry> = answers.iter().enumerate().map(recorded).collect();
+    Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap().append(&entries).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    assert!(scored.complete, "{:?}", scored.notices);
+    (scored.summary.text(), serde_json::from_slice(&std::fs::read(folder.results("m", "d")).unwrap()).unwrap())
+}
+
+#[test]
+fn the_second_reading_stands_beside_the_first_number() {
+    let (table, results) = score_money(Reading::Auto);
+    assert_eq!((&results["accuracy"], &results["reading"]["accuracy"]), (&0.0.into(), &100.0.into()));
+    assert_eq!(results["reading"]["differs"], serde_json::json!({"up": 2, "down": 0}));
+    let said = "m/d: 100.00 as `answer` reads: 2 of 2 verdicts differ (2 up, 0 down)";
+    assert!(table.contains(said) && table.contains("000000") && !table.contains("read_accuracy"), "{table}");
+    let (table, results) = score_money(Reading::Off);
+    assert!(!table.contains("`answer`") && results.get("reading").is_none(), "{table}");
+}
+
+#[test]
+fn the_second_reading_comes_first_under_another_version() {
+    let (table, results) = score_money(Reading::First);
+    assert_eq!(results.as_object().unwrap().keys().take(2).collect::<Vec<_>>(), ["read_accuracy", "accuracy"]);
+    assert_eq!((&results["read_accuracy"], &results["accuracy"]), (&100.0.into(), &0.0.into()));
+    let details = &results["details"]["0"];
+    assert_eq!((&details["correct"], &details["read_accuracy"]), (&false.into(), &true.into()));
+    let first = table.lines().find(|line| line.starts_with("d ")).unwrap();
+    assert!(first.contains("read_accuracy") && !first.contains("000000"), "{table}");
 }

@@ -9,7 +9,7 @@ use compass_metrics::math::equal::{Rules, equal};
 use compass_postprocess::{AnswerKind, Letters, answer};
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
@@ -197,9 +197,11 @@ fn slowest(rounds: usize, texts: &[String]) -> (Duration, String) {
 }
 
 /// Pairs that math-verify compares in a second; an error where it is not there.
-fn peer(pairs: &[[&str; 2]]) -> Result<f64, String> {
+fn peer(pairs: &[[&str; 2]]) -> io::Result<f64> {
     let program = std::env::var("COMPASS_PYTHON").unwrap_or_else(|_| "python3".into());
-    let missing = |error: &dyn std::fmt::Display| format!("{program} has no math-verify ({error}); set COMPASS_PYTHON");
+    let missing = |error: &dyn std::fmt::Display| {
+        io::Error::other(format!("{program} has no math-verify ({error}); set COMPASS_PYTHON"))
+    };
     let mut child = Command::new(&program)
         .args(["-c", PEER])
         .stdin(Stdio::piped())

@@ -95,7 +95,7 @@ impl Findings {
 
     /// Appends what was found to `document`, each key only when there is something: too_long, fewer_shots, empty_right (empty
     /// answers that count as right) and gold_unread (gold answers that the postprocessors find nothing in), as indices;
-    /// answers (of texts that were generated: by class, with their lengths and those of thinking) and bounds (see
+    /// answers (of texts that were generated: by class, with their lengths and the lengths of thinking) and bounds (see
     /// [`AnswerFigures::bounds`]); reading (the second one, where the
     /// kind of answers is known: [`SecondReading::document`]); failed_samples (index to reason).
     pub(super) fn append(&self, document: &mut Map<String, Value>) {

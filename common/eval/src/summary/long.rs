@@ -23,7 +23,8 @@ const UNCERTAINTY: [&str; 3] = ["stderr", "low", "high"];
 
 impl Summary {
     /// Comma-separated values: dataset, version, metric, mode, model, value, expected, scored, failed, reason, stderr, low, high, then
-    /// the columns of [`answer_columns`]. The value is not rounded; where there is none, the reason stands in words, and beside a number how many samples were cancelled.
+    /// the columns of [`answer_columns`]. The value is not rounded; where there is none, the reason stands in words, and beside a number how many samples
+    /// were cancelled.
     /// Its standard error and the ends of its interval of 95 % are empty where it has none.
     pub fn long_csv(&self) -> String {
         let header = COLUMNS.into_iter().chain(REST).chain(UNCERTAINTY).chain(answer_columns());

@@ -117,7 +117,7 @@ proptest! {
         prop_assert!((found - reversed).abs() < 1e-12, "{} in another order {}", found, reversed);
     }
 
-    /// One of k answers is left out with the same probability: the rates of k + 1 say those of k.
+    /// One of k answers is left out with the same probability: the rates of k + 1 say the rates of k.
     #[test]
     fn rates_of_all_are_a_hypergeometric_chain((n, right, _) in question(), k in 1..MOST_VOTES) {
         prop_assume!(k < n);

@@ -41,7 +41,9 @@ fn of_unit(run: &str, unit: &UnitAnswers) -> Markup {
 
 /// The path of the samples of a class. Verdicts of the second reading that differ have no filter: all samples of the unit are shown.
 fn samples(run: &str, unit: &UnitAnswers, class: &ClassOfAnswers) -> String {
-    let mut path = form_urlencoded::Serializer::new(format!("/runs/{run}/samples?"));
+    let here = format!("/runs/{run}/samples?");
+    let begin = here.len();
+    let mut path = form_urlencoded::Serializer::for_suffix(here, begin);
     path.append_pair("model", &unit.model).append_pair("dataset", &unit.dataset);
     if !class.class.starts_with("read_") {
         path.append_pair("filter", class.class);

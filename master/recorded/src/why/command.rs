@@ -14,7 +14,7 @@ use compass_jobs::Failure;
 /// Shows the answers of a run by their classes.
 ///
 /// # Errors
-/// There is no such run, or it has no such model, data set or class; all of them at once.
+/// The run does not exist, or it lacks the model, the data set or the class; all of them at once.
 pub fn run(arguments: &WhyArguments) -> Result<u8, Failure> {
     let folder = find_run(&arguments.run, &work_dir(arguments.work_dir.as_ref()))?;
     let name = folder.name().to_owned();

@@ -23,7 +23,7 @@ pub(super) struct Question {
     rivals: Option<Vec<u64>>,
 }
 
-/// Returns the rates of the line that counts right answers by question; `None` where there is no such line, or a question with fewer
+/// Returns the rates of the line that counts right answers by question; `None` where the line is missing, or a question with fewer
 /// than two answers.
 pub(in crate::evaluator) fn by_k(lines: &AllSeries) -> Option<ByK> {
     lines.iter().find_map(|line| match &line.rule {

@@ -30,7 +30,7 @@ const FINITE: usize = 8;
 const EQUAL: f64 = 1e-9;
 const UNEQUAL: f64 = 1e-6;
 
-/// Rounding errors up to which a difference is none.
+/// Largest difference that is a rounding error.
 const LOST: f64 = 16.0;
 
 /// Returns whether a value is within rounding of a whole number.
