@@ -218,6 +218,40 @@ fn rates_of_k_answers_stand_in_the_results_and_below_the_table_in_whatever_order
     assert_eq!(document.matches("d, 2 questions, 4 answers each").count(), 2, "as text and as Markdown: {document}");
 }
 
+/// Scores two answers of one data set, both right, of which OpenCompass's `gsm8k` reads none so (#2343, #1818).
+fn score_money(reading: Reading) -> (String, serde_json::Value) {
+    let work_dir = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(work_dir.path(), "run").unwrap();
+    let answers = [("so\n#### 70000", "$200,000 - $130,000 = $70,000."), ("so\n#### 1,234", "It is 1,234 in total.")];
+    let sample = |(index, (gold, _)): (usize, &(&str, &str))| Sample {
+        index: index as u32,
+        gold: (*gold).into(),
+        shots: Vec::new(),
+        body: Body::Gen { prompt: Prompt::question("how much?") },
+    };
+    let mut planned = planned_of(Part { shots: Vec::new(), samples: answers.iter().enumerate().map(sample).collect() });
+    let eval = serde_json::json!({
+        "evaluator": {"type": "gsm8k"}, "pred_postprocessors": ["gsm8k"], "dataset_postprocessors": ["gsm8k_dataset"],
+    });
+    let eval = EvalSpec { reading, ..serde_json::from_value(eval).unwrap() };
+    (planned.plan.datasets[0].eval, planned.plan.datasets[0].infer) = (eval, InferSpec::Gen(GenSpec::default()));
+    planned.head = serde_json::to_vec(&planned.plan).unwrap();
+    let digest = write_plan(&folder, &planned).unwrap();
+    let recorded = |(index, (_, text)): (usize, &(&str, &str))| {
+        let outcome = Outcome::Generated(vec![Generation::new(*text, 8, Finish::Eos)]);
+        let result = SampleResult { index: index as u32, fit: PromptFit::default(), outcome };
+        let payload = v1::SampleResult::from(&result).encode_to_vec();
+        LedgerEntry { kind: Kind::Sample.into(), worker: "w".into(), payload, ..LedgerEntry::default() }
+    };
+    let entries: Vec<LedgerEntry> = answers.iter().enumerate().map(recorded).collect();
+    Ledger::new(folder.ledger(), digest).create_segment(Epoch(1), "master").unwrap().append(&entries).unwrap();
+    let answers = Answers::read(&folder, digest, &BTreeMap::new()).unwrap();
+    let evidence = Evidence { answers, failures: &[], executions: Executions::default() };
+    let scored = score(&folder, &planned.plan, evidence, Some(Details::Include), &mut |_| {}).unwrap();
+    assert!(scored.complete, "{:?}", scored.notices);
+    (scored.summary.text(), serde_json::from_slice(&std::fs::read(folder.results("m", "d")).unwrap()).unwrap())
+}
+
 #[test]
 fn the_second_reading_stands_beside_the_first_number() {
     let (table, results) = score_money(Reading::Auto);
