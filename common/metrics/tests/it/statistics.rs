@@ -62,6 +62,17 @@ fn rates_of_k_answers() {
     });
 }
 
+/// As many answers as have a majority, by whole numbers.
+#[test]
+fn majorities_of_many_answers() {
+    closely("maj_at_k", 10, |args| {
+        let [n, right] = [0, 1].map(|at| args[at].as_u64().unwrap());
+        let [rivals, k] =
+            [2, 3].map(|at| args[at].as_array().unwrap().iter().map(|one| one.as_u64().unwrap()).collect::<Vec<_>>());
+        maj_at_k(n, right, &rivals, &k).unwrap()
+    });
+}
+
 #[test]
 fn what_has_no_majority() {
     assert_eq!(maj_at_k(4, 3, &[2], &[1]), None, "more votes than answers");
