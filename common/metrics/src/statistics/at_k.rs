@@ -27,6 +27,7 @@ pub fn maj_at_k(n: u64, right: u64, rivals: &[u64], k: &[u64]) -> Option<Vec<f64
     if n > MOST_VOTES || most > n {
         return None;
     }
+    let of_silent: Vec<f64> = (0..=most).map(|drawn| choose(silent, drawn)).collect();
     let mut ways = vec![0.0; k.len()];
     for top in 1..=right.min(most) {
         let below = ways_at_most(rivals, top, most - top);
@@ -35,7 +36,7 @@ pub fn maj_at_k(n: u64, right: u64, rivals: &[u64], k: &[u64]) -> Option<Vec<f64
             let shared = below.iter().enumerate().map(|(tied, by_taken)| {
                 let drawn = by_taken.iter().zip(0..);
                 let fitting = drawn.filter_map(|(ways, taken)| Some((ways, k.checked_sub(top + taken)?)));
-                sum(fitting.map(|(ways, left)| ways * choose(silent, left))) / (tied + 1) as f64
+                sum(fitting.map(|(ways, left)| ways * of_silent[left as usize])) / (tied + 1) as f64
             });
             *ways += choose(right, top) * sum(shared);
         }
@@ -50,12 +51,13 @@ fn ways_at_most(rivals: &[u64], top: u64, most: u64) -> Vec<Vec<f64>> {
     let mut ways = vec![vec![0.0; width]];
     ways[0][0] = 1.0;
     for &rival in rivals {
+        let of_rival: Vec<f64> = (0..=rival.min(top)).map(|drawn| choose(rival, drawn)).collect();
         let mut next = vec![vec![0.0; width]; ways.len() + usize::from(rival >= top)];
         for (tied, by_taken) in ways.iter().enumerate() {
             for (taken, &before) in by_taken.iter().enumerate().filter(|(_, ways)| **ways > 0.0) {
-                for drawn in 0..=rival.min(top).min((width - 1 - taken) as u64) {
-                    let tied = tied + usize::from(drawn == top);
-                    next[tied][taken + drawn as usize] += before * choose(rival, drawn);
+                for (drawn, of_rival) in of_rival.iter().enumerate().take(width - taken) {
+                    let tied = tied + usize::from(drawn as u64 == top);
+                    next[tied][taken + drawn] += before * of_rival;
                 }
             }
         }

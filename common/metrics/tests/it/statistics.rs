@@ -92,7 +92,7 @@ fn the_error_of_draws() {
 
 /// A question of up to 256 answers: how many there are, how many are right, and the votes of other classes.
 fn question() -> impl Strategy<Value = (u64, u64, Vec<u64>)> {
-    (proptest::collection::vec(1..40_u64, 0..12), 0..120_u64, 0..40_u64).prop_filter_map(
+    (proptest::collection::vec(1..20_u64, 0..6), 0..60_u64, 0..20_u64).prop_filter_map(
         "too many",
         |(rivals, right, silent)| {
             let n = rivals.iter().sum::<u64>() + right + silent;
