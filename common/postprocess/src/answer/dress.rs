@@ -4,12 +4,15 @@ use super::folded::{beginning, is_latin};
 
 /// Marks that open or stand before an answer.
 #[rustfmt::skip]
-const DRESS: [&str; 70] = [
+const DRESS: [&str; 52] = [
     "\\boxed{", "\\fbox{", "\\text{", "\\textbf{", "\\textit{", "\\mathrm{", "\\mathbf{", "\\mathsf{", "\\mbox{", "\\textsf{", "\\textrm{", "\\boldsymbol{", "\\bm{", "\\displaystyle",
-    "\\bf", "\\rm", "\\approx", "\\sim", "\\quad", "\\left", "\\(", "\\[", "\\,", "\\;", "\\!", "\\ ", "\\$", "$", "{", "*", "_", "`",
-    "\"", "'", "“", "”", "‘", "’", "「", "『", "」", "《", "【", "】", "[", "]", "(", ")", ":", "=", "|", "→", "⇒", ">", "≈", "~", "}", "#",
+    "\\bf", "\\rm", "\\approx", "\\sim", "\\quad", "\\left", "\\(", "\\[", "\\,", "\\;", "\\!", "\\ ", "\\$",
+    "“", "”", "‘", "’", "「", "『", "」", "《", "【", "】", "→", "⇒", "≈",
     "<b>", "</b>", "<strong>", "</strong>", "<em>", "<i>", "<u>", "<p>", "<br>", "<br/>", "<br />", "✅",
 ];
+
+/// The marks of one character of ASCII, which are looked for first.
+const SIGNS: &[char] = &['$', '{', '*', '_', '`', '"', '\'', '[', ']', '(', ')', ':', '=', '|', '>', '~', '}', '#'];
 
 /// Words of ASCII, lower case, that say nothing of their own between a marker and the answer.
 #[rustfmt::skip]
@@ -36,7 +39,8 @@ pub(super) fn undress(mut rest: &str) -> &str {
         let skipped = &rest[..rest.len() - inner.len()];
         let item = ["- ", "• "].iter().find_map(|mark| inner.strip_prefix(mark));
         let inner = item.filter(|_| skipped.contains('\n')).unwrap_or(inner);
-        match DRESS.iter().find_map(|mark| inner.strip_prefix(mark)) {
+        let mark = inner.strip_prefix(SIGNS).or_else(|| DRESS.iter().find_map(|mark| inner.strip_prefix(mark)));
+        match mark {
             Some(next) => rest = next,
             None => return inner,
         }

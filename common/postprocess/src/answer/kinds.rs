@@ -193,6 +193,9 @@ pub(super) fn clause_number(clause: &str) -> Option<Number<'_>> {
     static SO: LazyLock<Regex> = LazyLock::new(|| constant(r"(?i),\s+(?:so|thus|therefore|hence)\s"));
     static IN_TOTAL: LazyLock<Regex> =
         LazyLock::new(|| constant(r"(?i)([$€£]?\d[\d,]*(?:\.\d+)?)(?:\s+\w+)?\s+(?:in total|altogether|in all)\b"));
+    if !clause.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let bold = BOLD.captures_iter(clause).filter_map(|bold| number_at(head(bold.get(1)?.as_str()))).last();
     let in_total = || IN_TOTAL.captures_iter(clause).filter_map(|total| number_at(total.get(1)?.as_str())).last();
     if let Some(number) = bold.or_else(in_total) {

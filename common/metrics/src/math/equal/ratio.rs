@@ -125,7 +125,7 @@ impl Ratio {
             () if is_whole => 1 + words / 8,
             // Both products fit in words of the machine.
             () if words < 2 => 1,
-            () => words.saturating_mul(16 + words / 8),
+            () => words.saturating_mul(32 + words / 8),
         }
     }
 
