@@ -8,7 +8,7 @@ use super::sample_score::{SampleScore, one_or_list, replicas};
 use super::scored_answer::{AnswerScore, ScoredAnswer, processed};
 use super::unscored::Unscored;
 use super::votes::rivals;
-use super::{ACC_NORM, dispatch, execution, pipeline, read_again};
+use super::{ACC_NORM, dispatch, execution, pipeline, read_again, second_answers};
 use compass_plan::evaluation::{FilterPipeline, Reading};
 use compass_plan::{EvalSpec, Sample, Unfinished};
 use compass_types::result::{Generation, Outcome, SampleResult};
@@ -44,8 +44,8 @@ pub fn judge(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<
     let ReadGold { gold, unread } = ReadGold::of(spec, &sample.gold)?;
     let after = |answer: &Value| processed(&spec.pred_postprocessors, answer);
     let is_each = spec.filters.is_empty() && !spec.majority_vote;
-    let read =
-        if spec.reading == Reading::First { read_again(sample, result, spec)?.unwrap_or_default() } else { Vec::new() };
+    let second = if spec.reading == Reading::First { second_answers(result, spec) } else { None };
+    let read = second.map_or_else(|| Ok(Vec::new()), |answers| read_again(sample, &answers, spec))?;
     let none_is_finished = !unfinished.is_empty() && !unfinished.contains(&false);
     let judged = |(at, answer): (usize, &Value)| {
         let prediction = answer.clone();

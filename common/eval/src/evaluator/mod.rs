@@ -52,7 +52,7 @@ pub use judge::judge;
 pub use metric_contribution::{Aggregation, Bounds, MetricContribution, SampleValue, Scale};
 pub use metrics::{ACC_NORM, AtK, ByK, Counts, Metric, Metrics, READ_ACCURACY};
 pub use proportion::{Proportion, Z_95};
-pub use reading::read_again;
+pub use reading::{SecondAnswer, read_again, second_answers};
 pub use sample_score::SampleScore;
 pub use scored_answer::processed;
 pub use unscored::Unscored;

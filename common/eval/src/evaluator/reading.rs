@@ -6,31 +6,38 @@ use super::read_gold::ReadGold;
 use super::text_check::equal_to_any;
 use super::unscored::Unscored;
 use compass_plan::{EvalSpec, Sample};
-use compass_postprocess::{AnswerKind, Postprocessor, answer};
+use compass_postprocess::{AnswerKind, FoundAnswer, Postprocessor, answer};
 use compass_pyfmt::python_str;
-use compass_types::result::{Outcome, SampleResult};
+use compass_types::result::{Generation, Outcome, SampleResult};
 
 /// Longest gold answer that is a value, in bytes: a longer one is a text that holds it.
 const LONGEST_VALUE: usize = 400;
 
-/// Returns whether each answer of a sample is right as `answer` reads it; `None` where answers are not read a second time. An
-/// answer that was not finished, or in which none is found, is wrong.
+/// An answer as it is read a second time: `None` where its thinking did not end, or nothing is found in it.
+pub type SecondAnswer = Option<FoundAnswer>;
+
+/// Returns what `answer` finds in each answer of a sample; `None` where answers are not read a second time.
+pub fn second_answers(result: &SampleResult, spec: &EvalSpec) -> Option<Vec<SecondAnswer>> {
+    let (Some(kind), Outcome::Generated(answers)) = (spec.read_as(), &result.outcome) else { return None };
+    let found = |said: &Generation| {
+        let text = without_thinking(&spec.pred_postprocessors, &said.text).ok()?;
+        if said.is_unfinished() { None } else { answer(&text, &kind) }
+    };
+    Some(answers.iter().map(found).collect())
+}
+
+/// Returns whether each of the second answers to a sample is right. One that is missing is wrong.
 ///
 /// # Errors
 /// The gold answer cannot be read.
-pub fn read_again(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<Option<Vec<bool>>, Unscored> {
-    let (Some(kind), Outcome::Generated(answers)) = (spec.read_as(), &result.outcome) else { return Ok(None) };
+pub fn read_again(sample: &Sample, answers: &[SecondAnswer], spec: &EvalSpec) -> Result<Vec<bool>, Unscored> {
+    let Some(kind) = spec.read_as() else { return Ok(Vec::new()) };
     let golds = golds(sample, spec, &kind)?;
     let golds: Vec<&str> = golds.iter().map(String::as_str).collect();
-    let right = answers.iter().map(|answer| {
-        Ok(!answer.is_unfinished()
-            && is_right(&without_thinking(&spec.pred_postprocessors, &answer.text)?, &golds, &kind))
-    });
-    right.collect::<Result<_, Unscored>>().map(Some)
+    Ok(answers.iter().map(|found| found.as_ref().is_some_and(|found| is_right(found, &golds, &kind))).collect())
 }
 
-fn is_right(text: &str, golds: &[&str], kind: &AnswerKind) -> bool {
-    let Some(found) = answer(text, kind) else { return false };
+fn is_right(found: &FoundAnswer, golds: &[&str], kind: &AnswerKind) -> bool {
     golds.contains(&found.text.as_str())
         || !matches!(kind, AnswerKind::Choice { .. }) && equal_to_any(golds, &found.text).is_equal()
 }
@@ -85,7 +92,7 @@ mod tests {
     use super::super::{Accumulator, READ_ACCURACY, judge};
     use super::*;
     use compass_plan::evaluation::{EvaluatorSpec, Reading, TextCheck};
-    use compass_types::result::{Finish, Generation, ThinkingEnd, Thought};
+    use compass_types::result::{Finish, ThinkingEnd, Thought};
     use serde_json::{Value, json};
 
     fn spec(evaluator: EvaluatorSpec, postprocessor: &str, parameters: Value) -> EvalSpec {
@@ -98,12 +105,16 @@ mod tests {
         EvalSpec { dataset_postprocessors, ..spec(EvaluatorSpec::Gsm8k, "gsm8k", json!({})) }
     }
 
+    fn read(sample: &Sample, result: &SampleResult, spec: &EvalSpec) -> Result<Option<Vec<bool>>, Unscored> {
+        second_answers(result, spec).map(|answers| read_again(sample, &answers, spec)).transpose()
+    }
+
     /// The verdicts of the evaluator and of the second reading on each answer.
     fn both(spec: &EvalSpec, rows: &[(Value, &str)]) -> Vec<(bool, bool)> {
         let verdicts = |(gold, text): &(Value, &str)| {
             let (sample, result) = (generate(0, gold.clone()), generated(0, text));
             let peer = judge(&sample, &result, spec).unwrap().correct;
-            (peer[0], read_again(&sample, &result, spec).unwrap().unwrap()[0])
+            (peer[0], read(&sample, &result, spec).unwrap().unwrap()[0])
         };
         rows.iter().map(verdicts).collect()
     }
@@ -177,13 +188,13 @@ mod tests {
         unfinished.thinking = Some(Thought { text: "hm".into(), tokens: 1, end: ThinkingEnd::Cut });
         let answers = vec![unfinished, Generation::new("#### 5", 1, Finish::Eos), Generation::new("", 1, Finish::Eos)];
         let result = result(0, Outcome::Generated(answers));
-        let right = |gold: Value, spec: &EvalSpec| read_again(&generate(0, gold), &result, spec);
+        let right = |gold: Value, spec: &EvalSpec| read(&generate(0, gold), &result, spec);
         assert_eq!(right(json!("#### 5"), &gsm8k()), Ok(Some(vec![false, true, false])));
         let boxed = EvalSpec { dataset_postprocessors: vec![Postprocessor::MathBoxed], ..gsm8k() };
         assert_eq!(right(json!("five"), &boxed), Ok(Some(vec![false; 3])), "the gold answer is not read");
         assert_eq!(right(json!("5"), &EvalSpec { reading: Reading::Off, ..gsm8k() }), Ok(None));
         let sample = ppl(0, json!("B"), &[json!("A"), json!("B")]);
-        assert_eq!(read_again(&sample, &ppl_result(0, &[(9.0, 3), (8.0, 4)]), &gsm8k()), Ok(None));
+        assert_eq!(read(&sample, &ppl_result(0, &[(9.0, 3), (8.0, 4)]), &gsm8k()), Ok(None));
     }
 
     #[test]

@@ -67,6 +67,8 @@ fn is_mathematics(evaluator: &EvaluatorSpec) -> bool {
                 | TextCheck::MinervaMath
                 | TextCheck::AgiEval
                 | TextCheck::TheoremQa
+                | TextCheck::MathVerify
+                | TextCheck::Equal
         ),
         _ => false,
     }

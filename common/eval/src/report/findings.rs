@@ -4,7 +4,7 @@ use super::answers::answers_document;
 use super::reading::SecondReading;
 use crate::evaluator::{
     ACC_NORM, AnswerFigures, AnswerSummary, MetricContribution, READ_ACCURACY, SampleScore, SampleValue, classes,
-    judge, read_again,
+    judge, read_again, second_answers,
 };
 use compass_plan::{EvalSpec, Sample};
 use compass_postprocess::AnswerKind;
@@ -47,17 +47,17 @@ impl Findings {
     /// details say what was asked and answered.
     pub fn observe(&mut self, sample: &Sample, result: &SampleResult, spec: &EvalSpec, record: Option<&Value>) {
         let index = sample.index;
-        let judged = judge(sample, result, spec);
+        let (judged, second) = (judge(sample, result, spec), second_answers(result, spec));
         if let Outcome::Generated(answers) = &result.outcome {
             let verdicts = judged.as_ref().map_or(&[][..], |score| score.correct.as_slice());
-            self.answers.observe(answers, &classes(answers, spec, judged.as_ref().ok()), verdicts);
+            self.answers.observe(answers, &classes(answers, second.as_deref(), judged.as_ref().ok()), verdicts);
         }
         match judged {
             Ok(score) => {
                 if score.empty_right {
                     note(&mut self.empty_right, index);
                 }
-                if let Ok(Some(read)) = read_again(sample, result, spec) {
+                if let Some(Ok(read)) = second.map(|answers| read_again(sample, &answers, spec)) {
                     self.reading.observe(&read, &score.correct);
                     self.kind = self.kind.take().or_else(|| spec.read_as());
                 }

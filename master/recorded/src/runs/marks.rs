@@ -1,6 +1,6 @@
 //! Properties of each sample at a glance: four bytes each, so that a million samples are filtered in memory.
 
-use compass_eval::evaluator::{AnswerClass, Classes, classes, judge};
+use compass_eval::evaluator::{AnswerClass, Classes, classes, judge, second_answers};
 use compass_plan::{EvalSpec, Sample};
 use compass_types::result::{Finish, Outcome, SampleResult};
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,9 @@ impl Marks {
             _ => &[],
         };
         let is_cut = answers.iter().any(|answer| answer.finish == Finish::Length);
-        let classes = classes(answers, spec, judged.as_ref().ok()).into_iter().fold(Classes::default(), Classes::with);
+        let classes = classes(answers, second_answers(result, spec).as_deref(), judged.as_ref().ok())
+            .into_iter()
+            .fold(Classes::default(), Classes::with);
         if is_cut || result.fit.truncated_from > 0 {
             marks |= Mark::Truncated as u8;
         }

@@ -2,9 +2,9 @@
 
 use crate::runs::{Key, OpenedRun};
 use compass_compare::question_text;
-use compass_eval::evaluator::{AnswerClass, Classes, classes, judge, read_again};
+use compass_eval::evaluator::{AnswerClass, Classes, SecondAnswer, classes, judge, read_again, second_answers};
 use compass_plan::{EvalSpec, Sample, Unit};
-use compass_postprocess::{AnswerKind, answer};
+use compass_postprocess::AnswerKind;
 use compass_pyfmt::python_str;
 use compass_scoring::ScoreError;
 use compass_types::result::{Generation, Outcome, SampleResult};
@@ -122,7 +122,7 @@ fn of_unit(run: &OpenedRun, unit: Unit<'_>, query: &WhyQuery) -> Result<UnitAnsw
                 let is_shown = query.class.is_empty() || query.class == class.class;
                 if is_shown && class.first.len() < query.number {
                     let key = Key { unit: unit.id.0, index: sample.index };
-                    class.first.push(selected(key, at, sample, &answers[at], &judged, kind.as_ref()));
+                    class.first.push(selected(key, at, sample, &answers[at], &judged));
                 }
             }
         }
@@ -135,15 +135,18 @@ fn of_unit(run: &OpenedRun, unit: Unit<'_>, query: &WhyQuery) -> Result<UnitAnsw
 struct Judged {
     names: Vec<&'static str>,
     processed: Value,
+    second: SecondAnswer,
     golds: Vec<String>,
     right: Option<bool>,
 }
 
 fn judged(sample: &Sample, result: &SampleResult, answers: &[Generation], spec: &EvalSpec) -> Vec<Judged> {
     let score = judge(sample, result, spec).ok();
-    let read = read_again(sample, result, spec).ok().flatten().unwrap_or_default();
-    let classes = classes(answers, spec, score.as_ref());
-    let answer = |(at, classes): (usize, &Classes)| {
+    let second = second_answers(result, spec);
+    let read = second.as_ref().and_then(|second| read_again(sample, second, spec).ok()).unwrap_or_default();
+    let classes = classes(answers, second.as_deref(), score.as_ref());
+    let mut second = second.unwrap_or_default().into_iter();
+    let mut judged = |(at, classes): (usize, &Classes)| {
         let of_each = |values: &[bool]| (values.len() == answers.len()).then(|| values[at]);
         let right = score.as_ref().and_then(|score| of_each(&score.correct));
         let mut names: Vec<&'static str> = classes.iter().map(AnswerClass::name).collect();
@@ -157,19 +160,13 @@ fn judged(sample: &Sample, result: &SampleResult, answers: &[Generation], spec: 
             Some(one) => one.clone(),
             None => Value::Null,
         };
-        Judged { names, processed, golds: score.as_ref().map_or_else(Vec::new, |score| score.answers.clone()), right }
+        let golds = score.as_ref().map_or_else(Vec::new, |score| score.answers.clone());
+        Judged { names, processed, second: second.next().flatten(), golds, right }
     };
-    classes.iter().enumerate().map(answer).collect()
+    classes.iter().enumerate().map(&mut judged).collect()
 }
 
-fn selected(
-    key: Key,
-    at: usize,
-    sample: &Sample,
-    said: &Generation,
-    judged: &Judged,
-    kind: Option<&AnswerKind>,
-) -> SelectedAnswer {
+fn selected(key: Key, at: usize, sample: &Sample, said: &Generation, judged: &Judged) -> SelectedAnswer {
     let text = match &said.thinking {
         Some(thought) if said.is_unfinished() => &thought.text,
         _ => &said.text,
@@ -180,7 +177,6 @@ fn selected(
         [] => python_str(&sample.gold),
         golds => golds.join(" | "),
     };
-    let found = kind.filter(|_| !said.is_unfinished()).and_then(|kind| answer(&said.text, kind));
     SelectedAnswer {
         key,
         answer: at,
@@ -188,7 +184,7 @@ fn selected(
         begin,
         end,
         processed: if judged.processed.is_null() { String::new() } else { python_str(&judged.processed) },
-        read: found.map(|found| found.text),
+        read: judged.second.as_ref().map(|found| found.text.clone()),
         gold,
         right: judged.right,
     }

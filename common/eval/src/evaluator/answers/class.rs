@@ -1,7 +1,7 @@
 //! Classes of an answer by what became of it, each with a reason why it may be wrong.
 
 use super::repetition::repeats_itself;
-use compass_postprocess::{AnswerKind, FoundBy, answer};
+use compass_postprocess::{FoundAnswer, FoundBy};
 use compass_types::result::{Finish, Generation, ThinkingEnd};
 
 /// Something that an answer may be. The first five exclude each other.
@@ -113,8 +113,9 @@ impl AnswerClass {
 pub struct Classes(u16);
 
 impl Classes {
-    /// Returns the classes of an answer; `kind` is what `answer` looks for, where that is known, and `is_undecided` the evaluator's.
-    pub fn new(answer: &Generation, kind: Option<&AnswerKind>, is_undecided: bool) -> Self {
+    /// Returns the classes of an answer; `second` is the same as it is read a second time, where it is, and `is_undecided` is the
+    /// evaluator's.
+    pub fn new(answer: &Generation, second: Option<&Option<FoundAnswer>>, is_undecided: bool) -> Self {
         let end = AnswerClass::by_end(answer);
         let mut classes = Self(end.map_or(0, |class| class as u16));
         let is_unfinished = answer.is_unfinished();
@@ -125,15 +126,15 @@ impl Classes {
         classes.add(AnswerClass::Looping, repeats_itself(last));
         if !is_unfinished && end != Some(AnswerClass::Empty) {
             classes.add(AnswerClass::Refused, is_refusal(&answer.text));
-            classes.add_found(&answer.text, kind);
+            if let Some(second) = second {
+                classes.add_found(second.as_ref());
+            }
             classes.add(AnswerClass::Undecided, is_undecided);
         }
         classes
     }
 
-    fn add_found(&mut self, text: &str, kind: Option<&AnswerKind>) {
-        let Some(kind) = kind else { return };
-        let found = answer(text, kind);
+    fn add_found(&mut self, found: Option<&FoundAnswer>) {
         self.add(AnswerClass::NotFound, found.is_none());
         if let Some(found) = found {
             self.add(AnswerClass::LastResort, found.how == FoundBy::LastResort);
@@ -170,11 +171,12 @@ fn is_refusal(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compass_postprocess::Letters;
+    use compass_postprocess::{AnswerKind, Letters, answer};
     use compass_types::result::Thought;
 
-    fn names(answer: &Generation, kind: Option<&AnswerKind>) -> Vec<&'static str> {
-        Classes::new(answer, kind, false).iter().map(AnswerClass::name).collect()
+    fn names(said: &Generation, kind: Option<&AnswerKind>) -> Vec<&'static str> {
+        let second = kind.map(|kind| answer(&said.text, kind));
+        Classes::new(said, second.as_ref(), false).iter().map(AnswerClass::name).collect()
     }
 
     fn said(text: &str) -> Generation {
