@@ -80,6 +80,11 @@ impl Ledger {
         Self { folder, plan, until: None }
     }
 
+    /// Returns the folder of its segments.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Only the segments of leaders up to an epoch: what a later one records is nothing that an earlier one could judge.
     #[must_use]
     pub fn until(self, epoch: Epoch) -> Self {

@@ -9,6 +9,7 @@ mod sample_notes;
 pub mod score;
 #[cfg(test)]
 mod score_tests;
+mod thoughts;
 
 pub use kept_scores::show_kept;
 pub use origins::{Origins, note_divergences};

@@ -5,6 +5,7 @@
 use super::divergence::{Divergence, LaterResults};
 use super::reasons::{self, Reasons};
 use super::sample_notes::SampleNotes;
+use super::thoughts::{ThoughtFile, Thoughts};
 use compass_common::regular_file;
 use compass_diagnostic::Diagnostic;
 use compass_eval::evaluator::{Accumulator, EVAL_VERSION, executed};
@@ -90,9 +91,9 @@ struct ScoreNotes {
 #[derive(Debug, Default)]
 pub struct Executions(pub BTreeMap<UnitId, UnitEntries>);
 
-/// What the ledger of a run holds, by unit: read once, for its programs and its scores.
+/// Entries of the ledger of a run by unit, read once for its programs and its scores. Long texts of thinking are kept apart.
 #[derive(Debug, Default)]
-pub struct Answers(pub BTreeMap<UnitId, UnitEntries>);
+pub struct Answers(pub BTreeMap<UnitId, UnitEntries>, ThoughtFile);
 
 impl Answers {
     /// Reads the ledger of `folder`. `recorded` is how much of each segment exists: see [`Ledger::read`]. Waits for the disk.
@@ -112,7 +113,8 @@ impl Answers {
         recorded: &BTreeMap<String, u64>,
         note: &mut dyn FnMut(&LedgerEntry),
     ) -> Result<Self, LedgerError> {
-        let (mut answers, mut later) = (Self::default(), LaterResults::default());
+        let mut answers = Self(BTreeMap::new(), ThoughtFile::within(ledger.folder()));
+        let mut later = LaterResults::default();
         let summary = ledger.read(recorded, &mut |entry| {
             note(&entry);
             later.take(&entry);
@@ -135,12 +137,16 @@ impl Answers {
     fn take(&mut self, entry: LedgerEntry) {
         match entry.kind() {
             Kind::Sample | Kind::Divergence => {
-                let Some(result) = entry.result() else { return };
-                let unit = self.0.entry(UnitId(entry.unit)).or_default();
+                let Some(mut result) = entry.result() else { return };
+                let Self(units, file) = self;
+                let unit = units.entry(UnitId(entry.unit)).or_default();
                 unit.adopted |= entry.worker == ADOPTED_WORKER;
                 match entry.kind() {
                     Kind::Sample => {
-                        unit.results.entry(result.index).or_insert(result);
+                        if let Entry::Vacant(open) = unit.results.entry(result.index) {
+                            unit.thoughts.take(file, &mut result);
+                            open.insert(result);
+                        }
                     }
                     _ => {
                         unit.incomparable.insert(result.index);
@@ -193,7 +199,9 @@ impl Answers {
 /// What the ledger holds of one unit.
 #[derive(Debug, Default)]
 pub struct UnitEntries {
+    /// First results by sample, without the long texts of their thinking.
     pub results: BTreeMap<u32, SampleResult>,
+    thoughts: Thoughts,
     reports: Vec<ShardCheck>,
     /// Samples on which a worker's report says nothing: what it saw is not what is recorded.
     incomparable: IntervalSet,
@@ -293,7 +301,12 @@ fn score_unit(
             let mut records = Vec::with_capacity(part.samples.len());
             for samples in part.samples.chunks(TOLD_EVERY) {
                 for sample in samples {
-                    let Some(result) = entries.results.get(&sample.index) else { continue };
+                    let Some(kept) = entries.results.get(&sample.index) else { continue };
+                    let restored = match entries.thoughts.restored(kept) {
+                        Ok(restored) => restored,
+                        Err(error) => return vec![Err(ScoreError::from(error))],
+                    };
+                    let result = restored.as_ref().unwrap_or(kept);
                     fold_into_checks(&mut entries.reports, unit, sample, result);
                     let ran = execution.as_mut().map(|execution| {
                         let ran = executed(result, execution.results.get(&sample.index));

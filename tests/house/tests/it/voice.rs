@@ -17,7 +17,7 @@ const COUNTERS: [Counter; 5] = [
     Counter {
         what: "documentation that begins with What, Whether, How, Where, Who, Of, Those or the like",
         instead: "begin with the subject: a noun for a type, a verb for a function",
-        budget: 62,
+        budget: 60,
         count: openers,
     },
     Counter {
