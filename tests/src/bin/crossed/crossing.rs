@@ -71,6 +71,13 @@ impl Lab {
         let model = match job.value("model") {
             "echo" => "type = \"echo\"\n".to_owned(),
             "engine" => format!("path = '{}'\nmax_seq_len = 512\ndevice = \"cpu\"\n", demo_model().display()),
+            // The same model, which thinks with a budget, here and behind an endpoint that continues texts.
+            "thinking" => format!("path = '{}'\nchat = true\n{}", demo_model().display(), thinking()),
+            "bounded" => format!(
+                "endpoint = {{ url = \"{}\", model = \"demo\", api = \"completions\" }}\n{}",
+                self.completions.url,
+                thinking()
+            ),
             api => {
                 let server = if api == "chat" { &self.chat } else { &self.completions };
                 format!(
@@ -90,6 +97,16 @@ impl Lab {
         };
         models.chain(sets).collect::<String>() + &format!("[infer.partitioner]\n{cut}\n")
     }
+}
+
+/// Keys of a model that thinks: what it writes before its `=`.
+fn thinking() -> String {
+    let tokenizer = demo_model().join("../../../examples/data/thinking");
+    format!(
+        "tokenizer_path = '{}'\nmax_seq_len = 512\n\
+         thinking = {{ marks = {{ start = \"+\", end = \"=\" }}, budget = 2, at_budget = {{ text = \" \" }} }}\n",
+        tokenizer.display()
+    )
 }
 
 fn runner(job: &Combination) -> &'static str {
@@ -139,7 +156,7 @@ fn dataset(job: &Combination, name: &str, rows: usize) -> String {
             "ice_template = \"Larger of {a} and {b}: {label}\"\n",
             format!("prompt_template = \"{begin}Is {{b}} larger than {{a}}?\"\noptions = [\"no\", \"yes\"]\n"),
         ),
-        _ if job.is("model", "chat") => (
+        _ if ["chat", "thinking", "bounded"].contains(&job.value("model")) => (
             "\"em\"",
             "ice_template = { round = [{ role = \"HUMAN\", prompt = \"{question}\" }, { role = \"BOT\", prompt = \"{answer}\" }] }\n",
             format!(

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Factors with their values; the first value is the default.
 const FACTORS: [(&str, &[&str]); 9] = [
-    ("model", &["engine", "echo", "completions", "chat"]),
+    ("model", &["engine", "echo", "completions", "chat", "thinking", "bounded"]),
     ("infer", &["gen", "draws", "ppl", "loglikelihood", "clp"]),
     ("shots", &["zero", "shared", "first_n", "random", "bm25"]),
     ("cut", &["balanced", "naive", "size", "num_worker"]),
@@ -82,7 +82,7 @@ fn is_possible(partial: &[Option<usize>; FACTORS.len()]) -> bool {
     };
     let is_among = |factor: &str, allowed: &[&str]| value(factor).is_none_or(|value| allowed.contains(&value));
     let by_model = match value("model") {
-        Some("chat") => is_among("infer", &["gen", "draws"]),
+        Some("chat" | "thinking" | "bounded") => is_among("infer", &["gen", "draws"]),
         Some("completions") => is_among("infer", &["gen", "draws", "ppl", "loglikelihood"]),
         _ => true,
     };
