@@ -55,7 +55,7 @@ pub(super) struct SampleNotes {
     unfinished: Vec<String>,
     /// Lines on answers of other classes.
     classes: Vec<String>,
-    /// Lines on second readings, one for each result of which enough verdicts differ.
+    /// Lines on second readings, one for each result of which enough decisions differ.
     readings: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ const CLASSES: [(&str, &str); 8] = [
     ("outside", "name something else than an option"),
     ("undecided", "are undecided"),
 ];
-/// Least share of verdicts that differ when answers are read a second time, in percent, and least number of them.
+/// Least share of decisions that differ when answers are read a second time, in percent, and least number of them.
 const LEAST_DIFFERENT: f64 = 1.0;
 const FEWEST_DIFFERENT: u64 = 2;
 
@@ -100,7 +100,7 @@ impl SampleNotes {
     pub(crate) fn remarks(&self) -> impl Iterator<Item = String> {
         let judged = JUDGED.iter().zip(&self.judged).filter_map(|(happening, listed)| said(listed, happening));
         let unfinished = first_lines(&self.unfinished, "have unfinished answers");
-        let readings = first_lines(&self.readings, "have verdicts that differ as `answer` reads");
+        let readings = first_lines(&self.readings, "have decisions that differ as `answer` reads");
         let classes = first_lines(&self.classes, "have answers that `compass-master why` sorts");
         judged.chain(unfinished).chain(classes).chain(readings)
     }
@@ -113,19 +113,19 @@ fn first_lines(lines: &[String], what: &str) -> impl Iterator<Item = String> {
     named.iter().cloned().chain(more)
 }
 
-/// Returns a line on the second reading of a result, where at least [`LEAST_DIFFERENT`] percent of its verdicts differ.
+/// Returns a line on the second reading of a result, where at least [`LEAST_DIFFERENT`] percent of its decisions differ.
 fn reading(name: &str, document: &Map<String, Value>) -> Option<String> {
     let reading = document.get("reading")?;
     let count = |pointer: &str| reading.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
-    let (verdicts, up, down) = (count("/verdicts"), count("/differs/up"), count("/differs/down"));
-    if up + down < FEWEST_DIFFERENT || ((up + down) as f64) < verdicts as f64 * LEAST_DIFFERENT / 100.0 {
+    let (decisions, up, down) = (count("/decisions"), count("/differs/up"), count("/differs/down"));
+    if up + down < FEWEST_DIFFERENT || ((up + down) as f64) < decisions as f64 * LEAST_DIFFERENT / 100.0 {
         return None;
     }
     let accuracy = reading.get("accuracy").and_then(Value::as_f64)?;
     Some(format!(
-        "{name}: {accuracy:.2} as `answer` reads: {} of {} verdicts differ ({} up, {} down)",
+        "{name}: {accuracy:.2} as `answer` reads: {} of {} decisions differ ({} up, {} down)",
         grouped(up + down),
-        grouped(verdicts),
+        grouped(decisions),
         grouped(up),
         grouped(down)
     ))
@@ -252,19 +252,19 @@ mod tests {
     #[test]
     fn second_readings_are_said_where_enough_verdicts_differ() {
         let mut notes = SampleNotes::default();
-        let reading = |up: u64, down: u64, verdicts: u64| json!({"reading": {"accuracy": 59.595959, "verdicts": verdicts, "differs": {"up": up, "down": down}}});
+        let reading = |up: u64, down: u64, decisions: u64| json!({"reading": {"accuracy": 59.595959, "decisions": decisions, "differs": {"up": up, "down": down}}});
         add(&mut notes, "m/gpqa", reading(18, 0, 198));
         add(&mut notes, "m/share", reading(10, 9, 2000));
         add(&mut notes, "m/number", reading(1, 0, 10));
         add(&mut notes, "m/none", json!({}));
-        let line = "m/gpqa: 59.60 as `answer` reads: 18 of 198 verdicts differ (18 up, 0 down)";
+        let line = "m/gpqa: 59.60 as `answer` reads: 18 of 198 decisions differ (18 up, 0 down)";
         assert_eq!(notes.remarks().collect::<Vec<_>>(), [line]);
         add(&mut notes, "m/enough", reading(1, 1, 200));
         (0..9).for_each(|at| add(&mut notes, &format!("m/{at}"), reading(2, 0, 2)));
         let remarks: Vec<String> = notes.remarks().collect();
         assert_eq!(
             (remarks.len(), remarks.last().unwrap().as_str()),
-            (7, "5 more results have verdicts that differ as `answer` reads")
+            (7, "5 more results have decisions that differ as `answer` reads")
         );
     }
 

@@ -257,7 +257,7 @@ fn the_second_reading_stands_beside_the_first_number() {
     let (table, results) = score_money(Reading::Auto);
     assert_eq!((&results["accuracy"], &results["reading"]["accuracy"]), (&0.0.into(), &100.0.into()));
     assert_eq!(results["reading"]["differs"], serde_json::json!({"up": 2, "down": 0}));
-    let said = "m/d: 100.00 as `answer` reads: 2 of 2 verdicts differ (2 up, 0 down)";
+    let said = "m/d: 100.00 as `answer` reads: 2 of 2 decisions differ (2 up, 0 down)";
     assert!(table.contains(said) && table.contains("000000") && !table.contains("read_accuracy"), "{table}");
     let (table, results) = score_money(Reading::Off);
     assert!(!table.contains("`answer`") && results.get("reading").is_none(), "{table}");

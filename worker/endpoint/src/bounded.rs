@@ -73,7 +73,7 @@ pub(crate) async fn bounded(
         return Err(Unanswered::Sample("a prompt of messages has no bounded thinking".into()));
     };
     let mut asking = Asking { asker, wish, place, read: 0 };
-    // A start mark that the model writes is no token of the thinking.
+    // A start mark that the model writes is not a token of the thinking.
     let start = u32::from(prompt.opened != Opened::Yes);
     let budget = bound.tokens(&mut asking, text).await?.saturating_add(start);
     let (mut thought, mut spent, mut extended) = (String::new(), 0, 0);

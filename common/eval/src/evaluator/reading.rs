@@ -109,14 +109,14 @@ mod tests {
         second_answers(result, spec).map(|answers| read_again(sample, &answers, spec)).transpose()
     }
 
-    /// The verdicts of the evaluator and of the second reading on each answer.
+    /// The decisions of the evaluator and of the second reading on each answer.
     fn both(spec: &EvalSpec, rows: &[(Value, &str)]) -> Vec<(bool, bool)> {
-        let verdicts = |(gold, text): &(Value, &str)| {
+        let decisions = |(gold, text): &(Value, &str)| {
             let (sample, result) = (generate(0, gold.clone()), generated(0, text));
             let peer = judge(&sample, &result, spec).unwrap().correct;
             (peer[0], read(&sample, &result, spec).unwrap().unwrap()[0])
         };
-        rows.iter().map(verdicts).collect()
+        rows.iter().map(decisions).collect()
     }
 
     const UP: (bool, bool) = (false, true);

@@ -37,8 +37,8 @@ pub(super) fn equal_to_any(golds: &[&str], answer: &str) -> Verdict {
     if answer.trim().is_empty() {
         return Verdict::Unequal;
     }
-    let verdicts = golds.iter().map(|gold| equal(gold, answer, Rules::Ours));
-    verdicts
+    let decisions = golds.iter().map(|gold| equal(gold, answer, Rules::Ours));
+    decisions
         .reduce(|best, one| match (best, one) {
             (best, _) if best.is_equal() => best,
             (best, Verdict::Unequal) => best,
@@ -69,14 +69,14 @@ pub(super) fn judge(check: TextCheck, question: &ScoredAnswer<'_>) -> Result<Ans
         TextCheck::MathV1 => math_equivalent(&output, &gold, MathVersion::V1),
         TextCheck::MathV2 => math_equivalent(&output, &gold, MathVersion::V2),
         TextCheck::Equal => {
-            let verdict = equal_to_any(&texts, &output);
-            undecided = Some(matches!(verdict, Verdict::Undecided(_)));
-            verdict.is_equal()
+            let decision = equal_to_any(&texts, &output);
+            undecided = Some(matches!(decision, Verdict::Undecided(_)));
+            decision.is_equal()
         }
         TextCheck::MathVerify => {
-            let verdict = math_verify(&output, &gold);
-            undecided = Some(matches!(verdict, Verdict::Undecided(_)));
-            verdict.is_equal()
+            let decision = math_verify(&output, &gold);
+            undecided = Some(matches!(decision, Verdict::Undecided(_)));
+            decision.is_equal()
         }
         TextCheck::HendrycksMath => any(&|answer| hendrycks_math(&output, answer)),
         TextCheck::MinervaMath => {

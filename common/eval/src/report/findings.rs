@@ -49,8 +49,8 @@ impl Findings {
         let index = sample.index;
         let (judged, second) = (judge(sample, result, spec), second_answers(result, spec));
         if let Outcome::Generated(answers) = &result.outcome {
-            let verdicts = judged.as_ref().map_or(&[][..], |score| score.correct.as_slice());
-            self.answers.observe(answers, &classes(answers, second.as_deref(), judged.as_ref().ok()), verdicts);
+            let decisions = judged.as_ref().map_or(&[][..], |score| score.correct.as_slice());
+            self.answers.observe(answers, &classes(answers, second.as_deref(), judged.as_ref().ok()), decisions);
         }
         match judged {
             Ok(score) => {

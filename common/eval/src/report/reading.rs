@@ -1,4 +1,4 @@
-//! The second reading of a data set's answers in its results: how many are right, and how many verdicts differ from the evaluator's.
+//! The second reading of a data set's answers in its results: how many are right, and how many decisions differ from the evaluator's.
 
 use crate::evaluator::{Proportion, Z_95};
 use compass_metrics::statistics::mean_stderr;
@@ -28,7 +28,7 @@ impl SecondReading {
         }
     }
 
-    /// Returns accuracy in percent with its standard error and interval, the number of verdicts, those that differ each way, and
+    /// Returns accuracy in percent with its standard error and interval, the number of decisions, those that differ each way, and
     /// the kind that was read; `None` where nothing was.
     pub(super) fn document(&self, kind: Option<&AnswerKind>) -> Option<Value> {
         let total = |of: fn(&(u64, u64)) -> u64| -> u64 {
@@ -46,7 +46,7 @@ impl SecondReading {
         let mut document = Map::from_iter([("accuracy".to_owned(), json!(accuracy))]);
         document.extend(stderr.map(|stderr| ("stderr".to_owned(), json!(stderr))));
         document.extend(ci95.map(|(low, high)| ("ci95".to_owned(), json!([low, high]))));
-        document.insert("verdicts".into(), counts.total.into());
+        document.insert("decisions".into(), counts.total.into());
         document.insert("differs".into(), json!({"up": self.up, "down": self.down}));
         if let Ok(Value::Object(kind)) = serde_json::to_value(kind) {
             document.extend(kind);
@@ -75,7 +75,7 @@ mod tests {
             reading.observe(&[read], &[judged]);
         }
         let document = reading.document(Some(&AnswerKind::Number)).unwrap();
-        assert_eq!((&document["accuracy"], &document["verdicts"]), (&json!(60.0), &json!(5)));
+        assert_eq!((&document["accuracy"], &document["decisions"]), (&json!(60.0), &json!(5)));
         assert_eq!((&document["differs"], &document["kind"]), (&json!({"up": 2, "down": 1}), &json!("number")));
         let counts = Proportion { hits: 3, total: 5 };
         let (low, high) = counts.wilson().unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Answers drawn by `tests/peers/math_verify_answers.py`, with the peer's decisions.
 const ANSWERS: &str = include_str!("../goldens/math_verify/answers.jsonl");
-/// Answers whose decision is another one here: gold answer, whole answer, our verdict, with reasons.
+/// Answers whose decision is another one here: gold answer, whole answer, our decision, with reasons.
 const DIFFERENCES: &str = include_str!("../goldens/math_verify/differences.txt");
 
 #[test]
@@ -15,11 +15,11 @@ fn answers_are_decided_as_by_the_evaluator_of_opencompass() {
     for line in ANSWERS.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let (gold, answer) = (row["gold"].as_str().unwrap(), row["answer"].as_str().unwrap());
-        let verdict = math_verify(answer, gold);
+        let decision = math_verify(answer, gold);
         count += 1;
-        undecided += usize::from(matches!(verdict, Verdict::Undecided(_)));
-        if verdict.is_equal() != row["correct"].as_bool().unwrap() {
-            differing.push(format!("{gold:?} ~ {answer:?}: {verdict:?}"));
+        undecided += usize::from(matches!(decision, Verdict::Undecided(_)));
+        if decision.is_equal() != row["correct"].as_bool().unwrap() {
+            differing.push(format!("{gold:?} ~ {answer:?}: {decision:?}"));
         }
     }
     let listed: Vec<&str> = DIFFERENCES.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();

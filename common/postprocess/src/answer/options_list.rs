@@ -16,7 +16,7 @@ pub(super) fn begins_list(text: &str, options: &str) -> bool {
     let mut rest = beginning(rest, REACH).split("\n\n").next().unwrap_or_default();
     letters.take(2).all(|letter| match item(rest, letter, mark) {
         Some(after) => {
-            // Where a sentence ends within it, what follows is no list.
+            // Where a sentence ends within it, what follows is not a list.
             let option = &rest[..rest.len() - after.len() - mark.len_utf8() - letter.len_utf8()];
             let option = option.trim_end_matches(|c: char| c.is_whitespace() || "([*.!".contains(c));
             if option.contains(". ") {

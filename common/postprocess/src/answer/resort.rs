@@ -86,7 +86,7 @@ fn option_line(line: &str, text: &str, options: &str) -> Option<String> {
     stands.then_some(found.letters)
 }
 
-/// Returns `true` for Chinese words that are no judgement of an option.
+/// Returns `true` for Chinese words that say nothing of an option.
 fn is_noun(rest: &str) -> bool {
     rest.starts_with(|c: char| c >= '\u{2E80}')
         && !WITHDRAWN.is_match(rest)

@@ -64,7 +64,7 @@ fn first(run: &str, class: &ClassOfAnswers) -> Markup {
 }
 
 fn row(run: &str, answer: &SelectedAnswer) -> Markup {
-    let verdict = match answer.right {
+    let decision = match answer.right {
         Some(true) => "right",
         Some(false) => "wrong",
         None => "",
@@ -72,7 +72,7 @@ fn row(run: &str, answer: &SelectedAnswer) -> Markup {
     html! {
         tr {
             td { a href={ "/runs/" (run) "/samples/" (answer.key) } { (answer.key) } }
-            td { (verdict) }
+            td { (decision) }
             td.text { (visible(&answer.question)) }
             td.text { (visible(&answer.begin)) @if !answer.end.is_empty() { " … " (visible(&answer.end)) } }
             td.text { (visible(&answer.processed)) }

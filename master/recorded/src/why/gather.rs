@@ -131,7 +131,7 @@ fn of_unit(run: &OpenedRun, unit: Unit<'_>, query: &WhyQuery) -> Result<UnitAnsw
     Ok(all)
 }
 
-/// An answer with its verdict.
+/// An answer with its decision.
 struct Judged {
     names: Vec<&'static str>,
     processed: Value,

@@ -43,10 +43,10 @@ fn shown(text: &mut String, class: &ClassOfAnswers, is_read: bool) {
     let _ = writeln!(text, "\n  {}{of_all}", class.class);
     for answer in &class.first {
         let SelectedAnswer { key, begin, end, processed, read, gold, right, .. } = answer;
-        let verdict = match right {
+        let decision = match right {
             Some(true) => "right",
             Some(false) => "wrong",
-            None => "without a verdict",
+            None => "without a decision",
         };
         let read = match (is_read, read) {
             (false, _) => String::new(),
@@ -55,7 +55,7 @@ fn shown(text: &mut String, class: &ClassOfAnswers, is_read: bool) {
         };
         let _ = writeln!(
             text,
-            "    {key}  {verdict}: gold {}, the evaluator compares {}{read}",
+            "    {key}  {decision}: gold {}, the evaluator compares {}{read}",
             quoted(gold),
             quoted(processed)
         );

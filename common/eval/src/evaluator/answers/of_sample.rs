@@ -17,7 +17,7 @@ pub fn classes(answers: &[Generation], second: Option<&[SecondAnswer]>, score: O
     answers.iter().enumerate().map(classes).collect()
 }
 
-/// Returns the answers whose verdict the evaluator leaves open.
+/// Returns the answers whose decision the evaluator leaves open.
 fn undecided(score: &SampleScore) -> Vec<u16> {
     let is_open = score.contributions.iter().filter(|contribution| {
         contribution.name == AnswerClass::Undecided.name() && contribution.item == SampleValue::Hit(true)

@@ -36,7 +36,7 @@ pub struct AnswerFigures {
     pub thinking: Option<Lengths>,
     /// Lengths of the answers.
     pub answer: Option<Lengths>,
-    /// `None` where no answer is open, or there are no verdicts.
+    /// `None` where no answer is open, or there are no decisions.
     pub bounds: Option<OpenBounds>,
 }
 
@@ -64,7 +64,7 @@ impl AnswerFigures {
 }
 
 impl AnswerSummary {
-    /// Takes note of the answers to a question with their classes; `correct` are the evaluator's verdicts, empty where it has none of each.
+    /// Takes note of the answers to a question with their classes; `correct` are the evaluator's decisions, empty where it has none of each.
     pub fn observe(&mut self, answers: &[Generation], classes: &[Classes], correct: &[bool]) {
         for (answer, classes) in answers.iter().zip(classes) {
             self.answers += 1;
@@ -101,7 +101,7 @@ impl AnswerSummary {
         })
     }
 
-    /// Open is a thinking that did not end, and a verdict that is not decided. The interval is Wilson's, of several answers to a
+    /// Open is a thinking that did not end, and a decision that is not decided. The interval is Wilson's, of several answers to a
     /// question that of the questions' means.
     fn bounds(&self) -> Option<OpenBounds> {
         self.questions.keys().any(|(_, open, _)| *open > 0).then_some(())?;

@@ -19,7 +19,7 @@ struct Match<'t> {
 /// A pattern takes too many steps.
 pub(super) fn extract(text: &str, searches: &[Search]) -> Result<Option<String>, Undecided> {
     let lower = text.to_ascii_lowercase();
-    // What needs a word that is not there is not searched for.
+    // A form whose word is missing is not searched for.
     let is_possible = |search: &&Search| match (search.groups, search.priority) {
         (Groups::Box, _) => true,
         (_, 0 | 50) if !lower.contains("\\boxed{") => lower.contains("final answer"),

@@ -4,8 +4,8 @@
 //! [`equal`](super::equal::equal) compares, by the peer's rules. `docs/src/evaluators.md` lists what differs.
 
 mod boxes;
+mod decision;
 mod extract;
 mod patterns;
-mod verdict;
 
-pub use verdict::math_verify;
+pub use decision::math_verify;
