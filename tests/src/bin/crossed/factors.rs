@@ -204,9 +204,10 @@ mod tests {
     #[test]
     fn near_jobs_are_those_of_the_reference() {
         assert_eq!(near(0).len(), 1);
-        // 26 values beside the defaults, without `life = worker`, which needs a worker by hand, and with the defaults themselves.
-        assert_eq!(near(1).len(), 26);
+        // 28 values beside the defaults, without `life = worker`, which needs a worker by hand, and with the defaults themselves.
+        assert_eq!(near(1).len(), 28);
         assert!(near(2).iter().any(|job| job.is("model", "completions") && job.is("shots", "shared")));
+        assert!(near(2).iter().any(|job| job.is("model", "bounded") && job.is("infer", "draws")));
         assert!(near(2).iter().any(|job| job.is("runner", "hand2") && job.is("life", "worker")));
     }
 
