@@ -41,6 +41,8 @@ pub enum Thinking {
     Alone(&'static str),
     /// In the field `reasoning`, a word for each token that is asked for: it ends at a budget that is held, else with the tokens.
     Long(Budget),
+    /// Between marks, before an answer of many blank lines.
+    Blank,
 }
 
 /// Treatment of vLLM's `thinking_token_budget`.
@@ -50,6 +52,9 @@ pub enum Budget {
     Ignored,
     Refused,
 }
+
+/// Blank lines of [`Thinking::Blank`].
+const BLANK: usize = 400;
 
 /// The text of every thinking.
 pub const THOUGHT: &str = "first\n\nsecond";
@@ -393,7 +398,9 @@ fn said(body: &Value, prompt: &str, script: &Script) -> Answer {
             json!({"content": bound.map(|_| cut(&text)), "reasoning": said})
         }
         None => json!({"content": text}),
-        Some(Thinking::Marked) => json!({"content": cut(&format!("<think>{THOUGHT}</think>\n\n{text}"))}),
+        Some(Thinking::Marked | Thinking::Blank) => {
+            json!({"content": cut(&format!("<think>{THOUGHT}</think>\n\n{text}"))})
+        }
         Some(Thinking::Field(name)) => match cut(THOUGHT) == THOUGHT {
             true => json!({"content": cut(&text), name: THOUGHT}),
             false => json!({"content": null, name: cut(THOUGHT)}),
@@ -432,6 +439,7 @@ fn continued(body: &Value, prompt: &str, stops: &[&str], script: &Script) -> Ans
     let answer = format!("\n\nthe answer is {last}");
     let whole_text = match script.thinking {
         Some(Thinking::Alone(_)) => format!("<think>{THOUGHT}"),
+        Some(Thinking::Blank) => format!("<think>{THOUGHT}</think>{}", "\n".repeat(BLANK)),
         _ => format!("<think>{THOUGHT}</think>{answer}"),
     };
     let rest = match (whole_text.strip_prefix(begun), begun.rsplit_once("</think>")) {

@@ -14,6 +14,9 @@ use compass_types::result::{Finish, Generation, ThinkingEnd, Thought};
 /// Tokens beyond thinking and answer that marks and the lines around them may take.
 const MARK_TOKENS: u64 = 16;
 
+/// Stop strings in the blank lines before an answer, each of which takes a request.
+const MOST_BLANK: u32 = 8;
+
 /// End of a thinking.
 #[derive(Debug)]
 enum End {
@@ -152,21 +155,27 @@ impl Asking<'_> {
         self.ask(&self.wish.part(tokens, ends.to_vec()), text).await
     }
 
-    /// Continues a text for the answer. A stop string in the blank lines before an answer does not end it.
+    /// Continues a text for the answer. A stop string in the blank lines before an answer does not end it; after [`MOST_BLANK`] of
+    /// them the rest is asked for without stop strings, at which the caller cuts it.
     async fn answer(&mut self, text: String) -> Result<Generation, Unanswered> {
-        let (mut wish, mut said, mut tokens) = (self.wish.answering(), String::new(), 0);
+        let (mut wish, mut said, mut tokens, mut blank) = (self.wish.answering(), String::new(), 0, 0);
         loop {
             let Part { generation, stopped } = self.ask(&wish, format!("{text}{said}")).await?;
             let is_blank = said.trim().is_empty() && generation.text.trim().is_empty();
-            tokens += generation.tokens;
-            match (stopped, wish.less(generation.tokens)) {
-                (Stopped::ByText(stop), Some(less)) if is_blank => {
+            // A server may count no token for a stop string.
+            match (stopped, wish.less(generation.tokens.max(1))) {
+                (Stopped::ByText(stop), Some(less)) if is_blank && blank < MOST_BLANK => {
                     said = said + &generation.text + &stop;
+                    tokens += generation.tokens;
+                    blank += 1;
                     wish = less;
                 }
                 // It may have been a stop string.
-                (Stopped::Unsaid, _) if is_blank && wish.sends_stops() => wish.stops.clear(),
-                _ => return Ok(Generation::new(said + &generation.text, tokens, generation.finish)),
+                (Stopped::ByText(_) | Stopped::Unsaid, _) if is_blank && wish.sends_stops() => wish.stops.clear(),
+                _ => {
+                    let text = said + &generation.text;
+                    return Ok(Generation::new(text, tokens + generation.tokens, generation.finish));
+                }
             }
         }
     }

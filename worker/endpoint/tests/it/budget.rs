@@ -97,6 +97,15 @@ fn stop_strings_count_in_the_answer() {
 }
 
 #[test]
+fn blank_lines_without_end_take_few_requests() {
+    let script = Script { thinking: Some(Thinking::Blank), ..Script::default() };
+    let spec = GenSpec { stop: vec!["\n".into()], max_out_len: Some(300), ..spec() };
+    let (answer, requests) = answered(script, TEMPLATE, budget(9), spec);
+    assert_eq!((thought(&answer).0, answer.text.trim()), (THOUGHT, ""));
+    assert_eq!(requests, 1 + 8 + 2, "the thinking, eight stop strings, the next, and the rest without them");
+}
+
+#[test]
 fn a_model_that_answers_at_once_has_the_length_of_an_answer() {
     let (answer, requests) = answered(Script::default(), TEMPLATE, budget(9), spec());
     assert_eq!((answer.thinking, answer.text.as_str(), requests), (None, "the answer is 4A:", 2));
